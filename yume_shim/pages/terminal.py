@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SHOWN_LINES = 12
 """Lines of a result that are shown; an error's are all shown up to MAX_ERROR_LINES."""
 MAX_ERROR_LINES = 40
+SHOWN_COLUMNS = 400
+"""Characters of a line of a result that are shown."""
 _SEQUENCES = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])")
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\U000e0000-\U000e007f]")
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
@@ -158,7 +160,9 @@ class _Terminal:
         limit = MAX_ERROR_LINES if call.result.is_error else SHOWN_LINES
         shown = lines if self._everything or len(lines) <= limit + 1 else lines[:limit]
         for line in shown:
-            yield indent + self._in("red" if call.result.is_error else "dim", line)
+            rest = 0 if self._everything else max(len(line) - SHOWN_COLUMNS, 0)
+            text = f"{line[:SHOWN_COLUMNS]} … {rest:,} more characters" if rest else line
+            yield indent + self._in("red" if call.result.is_error else "dim", text)
         if len(shown) < len(lines):
             yield indent + self._in("dim", f"… {len(lines) - len(shown):,} more lines")
 

@@ -275,3 +275,55 @@ def test_fields_of_wrong_types_are_survived() -> None:
                 owner, name = (broken["message"], place[8:]) if place.startswith("message.") else (broken, place)
                 owner[name] = value
                 read(b"\n".join(dumps(each) for each in (lines[0], broken, lines[4])))
+
+
+def test_attachments_of_the_claude_cli_are_one_item() -> None:
+    story = Story()
+    story.ask("Go")
+    for kind, fields in (
+        ("environment", {"snapshot": {"platform": "linux", "folders": []}}),
+        ("skill_listing", {"content": "- init: begins"}),
+        ("session_context", {"context": {}}),
+        ("prompt_snapshot", {"systemPrompt": ["x" * 9000]}),
+    ):
+        story.line("attachment", attachment={"type": kind, **fields})
+    story.tool("Bash", {"command": "true"}, "<tool_use_error>No such file</tool_use_error>", error=True)
+    story.line("attachment", attachment={"type": "prompt_snapshot", "systemPrompt": ["x" * 9000]})
+    story.line("attachment", attachment={"type": "file", "filename": "a.txt", "content": {"type": "text"}})
+    story.answer(text("Done."))
+    story.ask("<local-command-stdout>ok</local-command-stdout>")
+    (turn,) = read(story).turns
+    assert said(turn.items) == [
+        ("aside", "Context: environment, skill listing, session context"),
+        ("error", "Bash"),
+        ("context", "Attached: file a.txt"),
+        ("answer", "Done."),
+        ("context", "Output of the command"),
+    ]
+    aside, call = turn.items[0], turn.items[1]
+    assert isinstance(aside, Aside)
+    assert [item.id for item in (aside, *aside.items)] == ["t1-1", "t1-1-1", "t1-1-2", "t1-1-3"]
+    listed = Words("~~~~~~\nplatform: linux\nfolders: []\n~~~~~~")
+    assert [item.parts for item in aside.items if isinstance(item, Prompt)][::2] == [(listed,), ()]
+    assert isinstance(call, Call)
+    assert call.result is not None
+    assert call.result.text == "No such file"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        ({"status": 529, "message": '529 {"error": {"message": "Overloaded"}}'}, "529 Overloaded"),
+        ({"status": 400, "message": "400 {torn"}, "400 {torn"),
+        ({"error": {"error": {"message": "Slow down"}}}, "Slow down"),
+        ({"cause": {"code": "ECONNRESET"}}, "ECONNRESET"),
+        ("plain", "plain"),
+    ],
+)
+def test_reasons_of_failed_requests(error: object, reason: str) -> None:
+    story = Story()
+    story.ask("Go")
+    story.system("api_error", error=error, retryAttempt=1, maxRetries=2)
+    (turn,) = read(story).turns
+    assert isinstance(turn.items[0], Mark)
+    assert turn.items[0].detail == reason

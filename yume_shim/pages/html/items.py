@@ -96,6 +96,8 @@ def item(found: Item) -> str:
 def _prompt(found: Prompt) -> str:
     label = prose(found.title or _PROMPTS[found.kind])
     if found.kind in ("context", "summary"):
+        if not found.parts:
+            return f'<p class="item context" id="{found.id}" data-kind="context">{label}</p>'
         return (
             f'<details class="item context" id="{found.id}" data-kind="context"><summary>{label}</summary>'
             f"{prose_parts(found.parts)}</details>"

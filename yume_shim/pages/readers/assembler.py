@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 MAX_NESTING = 8
 """Agents inside agents that are shown nested."""
+MOST_NAMED = 5
+"""Names in the title of a run of attachments."""
+ATTACHED = "Attached: "
+"""How the titles of attachments begin."""
 
 
 class DraftCall:
@@ -327,10 +331,20 @@ def _turn(draft: DraftTurn) -> Turn:
 
 
 def _items(drafts: Sequence[Item | DraftCall], above: str) -> tuple[Item, ...]:
-    """Finished items, each named after its place."""
+    """Finished items, each named after its place. Attachments are one item as long as nothing comes between: the Claude
+    CLI attaches a dozen to a prompt."""
     made: list[Item] = []
+    context: list[Prompt] = []
+    """The run of attachments that may go on."""
     for place, draft in enumerate(drafts):
         name = f"{above}-{place + 1}"
+        if isinstance(draft, Prompt) and draft.title.startswith(ATTACHED):
+            context.append(replace(draft, id=name))
+            if len(context) > 1:
+                made[-1] = Aside(context[0].id, context[0].at, _context_title(context), _inside(context))
+                continue
+        else:
+            context = []
         if isinstance(draft, DraftCall):
             made.append(replace(draft.call, id=name, agent=_agent(draft, name)))
         elif isinstance(draft, Aside):
@@ -340,6 +354,17 @@ def _items(drafts: Sequence[Item | DraftCall], above: str) -> tuple[Item, ...]:
         else:
             made.append(replace(draft, id=name))
     return tuple(made)
+
+
+def _context_title(found: Sequence[Prompt]) -> str:
+    names = list(dict.fromkeys(each.title.removeprefix(ATTACHED) for each in found))
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"Context: {', '.join(names[:MOST_NAMED])}{more}"
+
+
+def _inside(found: Sequence[Prompt]) -> tuple[Item, ...]:
+    above = found[0].id
+    return tuple(replace(each, id=f"{above}-{place + 1}") for place, each in enumerate(found))
 
 
 def _agent(draft: DraftCall, name: str) -> Agent | None:

@@ -3,11 +3,13 @@ stream-json prints nearly alike."""
 
 from __future__ import annotations
 
+from yume_shim.pages.readers.assembler import ATTACHED
 from yume_shim.pages.readers.facts import facts_of
 from yume_shim.pages.readers.parts import blocks_of, parts_of
 from yume_shim.pages.readers.prompt_words import pieces
 from yume_shim.pages.readers.times import count, money, tokens_of
 from yume_shim.pages.readers.transcript_lines import content_of, message_id
+from yume_shim.text.codec import dumps, loads_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 SYNTHETIC = "<synthetic>"
+NOT_SHOWN = ("prompt_snapshot",)
+"""Attachments that repeat in every turn what the program itself sends: tens of kilobytes each."""
+MOST_OF_A_FIELD = 2_000
+"""Characters of a field of an attachment that has no text."""
+MOST_FIELDS = 60
 _DENIED = (
     "User rejected tool use",
     "Error: Permission",
@@ -235,12 +242,27 @@ class MessageReader:
         if kind == "queued_command" and found.get("prompt"):
             made.joined(at, parts_of(found["prompt"], made.cleaner))
         elif isinstance(kind, str):
+            if kind in NOT_SHOWN:
+                return
             name = found.get("displayPath") or found.get("filename") or found.get("path")
-            title = f"Attached: {kind.replace('_', ' ')}" + (f" {name}" if isinstance(name, str) else "")
+            title = f"{ATTACHED}{kind.replace('_', ' ')}" + (f" {name}" if isinstance(name, str) else "")
             text = next(
                 (found[key] for key in ("content", "text", "message", "snippet") if isinstance(found.get(key), str)), ""
             )
-            made.prompt(at, "context", parts_of(text, made.cleaner), made.cleaner.line(title), scope)
+            parts = parts_of(text or _listed(found), made.cleaner)
+            made.prompt(at, "context", parts, made.cleaner.line(title), scope)
+
+
+def _listed(found: Json) -> str:
+    """The fields of an attachment that has no text, a line for each."""
+    fields = {name: value for name, value in found.items() if name != "type" and value not in (None, "", [], {})}
+    if len(fields) == 1 and isinstance(inner := next(iter(fields.values())), dict):
+        fields = inner
+    rows = [
+        f"{name}: {value if isinstance(value, str) else dumps(value).decode()}"[:MOST_OF_A_FIELD]
+        for name, value in list(fields.items())[:MOST_FIELDS]
+    ]
+    return "\n".join(("~~~~~~", *(" ".join(row.split()) for row in rows), "~~~~~~")) if rows else ""
 
 
 def _string(found: object) -> str:
@@ -252,12 +274,17 @@ def _reason(found: object) -> str:
     status = ""
     for _ in range(6):
         if isinstance(found, str):
-            return f"{status} {found}".strip()
+            text = found.removeprefix(status).strip()
+            inner = loads_object(text.encode("utf-8", "replace")) if text.startswith("{") else None
+            if inner is None:
+                return f"{status} {text}".strip()
+            found = inner
         if not isinstance(found, dict):
             break
         if isinstance(found.get("status"), int):
             status = str(found["status"])
         if isinstance(found.get("message"), str):
-            return f"{status} {found['message']}".strip()
+            found = found["message"]
+            continue
         found = found.get("error") or found.get("cause") or found.get("code")
     return status

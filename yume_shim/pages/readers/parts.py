@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from yume_shim.pages.document import Part
     from yume_shim.types.blocks import Json
 
+_ERROR = ("<tool_use_error>", "</tool_use_error>")
+"""What the Claude CLI puts around the text of some errors, for the model."""
 MAX_PARTS = 200
 """Parts of one prompt or result."""
 
@@ -35,6 +37,8 @@ def parts_of(content: Any, cleaner: Cleaner, limit: int = MAX_TEXT) -> tuple[Par
 
 def result_parts(content: Any, cleaner: Cleaner) -> tuple[Part, ...]:
     """What a tool result shows."""
+    if isinstance(content, str) and content.startswith(_ERROR[0]) and content.endswith(_ERROR[1]):
+        content = content[len(_ERROR[0]) : -len(_ERROR[1])]
     return parts_of(content, cleaner, MAX_RESULT)
 
 
