@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -11,6 +12,7 @@ from tests.helpers.page_samples import ATTACKS, KEY, Story, long_session, text, 
 from tests.helpers.timing import cheap
 from yume_shim.pages.cleaning import Cleaner
 from yume_shim.pages.html.coloured_code import coloured, terminal
+from yume_shim.pages.html.diffs import diff
 from yume_shim.pages.html.escaping import attribute, code, link_target, prose
 from yume_shim.pages.html.index_page import IndexEntry, index_page
 from yume_shim.pages.html.markdown import rendered
@@ -300,6 +302,25 @@ def test_a_diff_has_numbers_and_signs() -> None:
     assert found is not None
     lines = re.sub(r"<[^>]+>", "", found[0]).split("\n")
     assert lines == ["   12       -    litres = 4", "         12 +    litres = 1", "   13    13      return litres"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "marked"),
+    [
+        (["-    litres = 4", "+    litres = 14", " end"], ["1"]),
+        (["-a = f(x)", "-b", "+a = g(x)", "+b2"], ["f", "g", "2"]),
+        (["-one thing", "+another matter"], []),
+        (["-a = 1", "-b = 2", "+a = 2"], []),
+        (["+a", "-b", " c"], []),
+        (["-<b>&</b>", "+<i>&</b>"], ["b", "i"]),
+        (["-", "+", "-x", "+x"], []),
+    ],
+)
+def test_what_changed_in_a_line_is_marked(lines: list[str], marked: list[str]) -> None:
+    html = diff([{"old": 1, "new": 1, "lines": lines}])
+    assert re.findall(r"<em>(.*?)</em>", html) == marked
+    text = unescape(re.sub(r"<span class=\"no\">.*?</span>|<[^>]+>", "", html))
+    assert text.split("\n") == lines
 
 
 def test_terminal_colours_become_classes() -> None:

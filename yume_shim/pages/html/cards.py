@@ -128,7 +128,7 @@ def _todos(given: Json) -> str:
     for text, state in todos_of(given):
         sign, kind = _TODO.get(state, _TODO["pending"])
         rows.append(
-            f'<li class="{kind}"><span class="box" title="{kind}">{sign}</span> <span dir="auto">{prose(text)}</span></li>'
+            f'<li class="{kind}" dir="auto"><span class="box" title="{kind}">{sign}</span> <span>{prose(text)}</span></li>'
         )
     return f'<ul class="todos">{"".join(rows)}</ul>' if rows else fields(given)
 
