@@ -25,6 +25,7 @@ LIMITS = (
     ("yume_shim.engine.loop", "MAX_CONTINUATIONS", "", "continuations of an answer that met its output limit"),
     ("yume_shim.engine.loop", "MAX_CUTS", "", "continuations of answers that were cut, in a turn"),
     ("yume_shim.engine.model_client", "MAX_NUDGES", "", "requests with a note to the model about what it did wrong"),
+    ("yume_shim.engine.schema_process", "SECONDS", "s", "the regular expressions of `--json-schema` on one output"),
     ("yume_shim.engine.inbox", "MAX_WAITING", "", "prompts that wait; a further one is refused"),
     ("yume_shim.app.acp.turns", "MAX_WAITING", "", "prompts of one ACP session that wait; a further one is refused"),
     ("yume_shim.engine.children", "MAX_DEPTH", "", "agents inside agents"),

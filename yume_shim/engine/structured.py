@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.outputs import ToolContext
+    from yume_shim.types.ports import Cancel
 
 TOOL_NAME = "StructuredOutput"
 MAX_TRIES = 5
@@ -69,19 +70,24 @@ class StructuredOutput:
         from yume_shim.text.json_schema import with_defaults
 
         output = call.input.get("output") if self._wrapped else call.input
-        problem = self._problem(output)
-        if problem and not self._problem(full := with_defaults(output, self._schema)):
-            output, problem = full, ""  # endpoints that refuse `default` never showed it to the model
+        problem = self._problem(output, context.cancel)
+        if problem:
+            full = with_defaults(output, self._schema)
+            if full is not output and not self._problem(full, context.cancel):
+                output, problem = full, ""  # endpoints that refuse `default` never showed it to the model
         if problem:
             self.failures += 1
             raise ToolFailed(f"Output does not match required schema: {problem}")
         self.value, self.delivered = output, True
         return ToolOutput(ACCEPTED, ACCEPTED)
 
-    def _problem(self, output: Any) -> str:
+    def _problem(self, output: Any, cancel: Cancel) -> str:
+        from yume_shim.engine.schema_process import has_patterns, problems_by_process
         from yume_shim.text.json_schema import schema_problems
 
         try:
+            if has_patterns(self._schema):
+                return "; ".join(problems_by_process(self._schema, output, cancel))
             return "; ".join(schema_problems(self._schema, output, trusted=True))
         except ImportError as error:  # a lean install, and the schema came with `initialize`
             from yume_shim.types.packages import missing_package

@@ -239,7 +239,7 @@ class JsonlStore:
         if self._warned:
             return
         self._warned = True
-        message = f"the session is not being saved to {self.path}: {type(error).__name__}: {error}"
+        message = f"the session is not being saved to {self.path}: {getattr(error, 'strerror', None) or error}"
         self.log("warning", message)
         if self.warn_host is not None:
             self.warn_host(message)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
+import pytest
+
 from tests.helpers.engine_fakes import SPEC, Bench, ScriptedProvider, answer, calls, info, says
+from yume_shim.engine import schema_process
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.structured import MAX_TRIES, NUDGE, StructuredOutput
 from yume_shim.engine.turn import Turn
 from yume_shim.types.blocks import Message, Text
+from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import NoteAdded, ToolFinished, TurnEnded
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -45,6 +51,27 @@ def test_output_that_does_not_fit_is_sent_back() -> None:
     assert wrong.result.content == "Output does not match required schema: root.n: 'x' is not of type 'integer'"
     assert right.result.content == "Structured output provided successfully"
     assert ended.structured_output == {"n": 1}
+
+
+def test_a_regular_expression_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema_process, "SECONDS", 2.0)
+    schema = {**SCHEMA, "properties": {"n": {"type": "string", "pattern": "^(a+)+$"}}}
+    bench, ended = run(output(n="a" * 60 + "!"), output(n="b"), output(n="aa"), schema=schema)
+    endless, wrong, right = (event.result.content for event in bench.of(ToolFinished))
+    problem = "Output does not match required schema: root: the regular expressions of the schema took more than 2 s"
+    assert str(endless).startswith(problem)
+    assert wrong == "Output does not match required schema: root.n: 'b' does not match '^(a+)+$'"
+    assert right == "Structured output provided successfully"
+    assert ended.structured_output == {"n": "aa"}
+
+
+def test_an_interrupt_ends_the_check() -> None:
+    cancel = CancelSignal()
+    threading.Timer(0.5, cancel.set).start()
+    began = time.monotonic()
+    with pytest.raises(Cancelled):
+        schema_process.problems_by_process({"pattern": "^(a+)+$"}, "a" * 60 + "!", cancel)
+    assert time.monotonic() - began < schema_process.SECONDS
 
 
 def test_it_gives_up_after_five_tries() -> None:
