@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from yume_shim.app.resume import OpenedSession
     from yume_shim.host.event_output import Listener
+    from yume_shim.telemetry.headers_helper import HeadersHelper
     from yume_shim.telemetry.options import TelemetryOptions
     from yume_shim.telemetry.reporter import SessionReporter
     from yume_shim.types.settings import Settings
@@ -36,16 +37,34 @@ def with_telemetry(
     if opened.stored is not None:
         start_type = "continue" if settings.session.resume_newest else "resume"
     first = min(options.metric_interval_ms, options.logs_interval_ms, options.traces_interval_ms) / 1000
+    helper = _helper(settings, options, log)
     feed = EventFeed(
-        lambda: _reporter(settings, options, start_type, log),
+        lambda: _reporter(settings, options, start_type, helper, log),
         log,
         first_s=min(first, FIRST_EXPORT_S),
         flush_s=options.flush_ms / 1000,
     )
-    return (*listeners, feed), feed.close
+
+    def close() -> None:
+        feed.close()
+        if helper is not None:
+            helper.end()
+
+    return (*listeners, feed), close
 
 
-def _reporter(settings: Settings, options: TelemetryOptions, start_type: str, log: Log) -> SessionReporter:
+def _helper(settings: Settings, options: TelemetryOptions, log: Log) -> HeadersHelper | None:
+    command = settings.telemetry.headers_helper
+    if not command:
+        return None
+    from yume_shim.telemetry.headers_helper import HeadersHelper
+
+    return HeadersHelper(command, settings.env, settings.cwd, log, options.headers_ms / 1000)
+
+
+def _reporter(
+    settings: Settings, options: TelemetryOptions, start_type: str, helper: HeadersHelper | None, log: Log
+) -> SessionReporter:
     from yume_shim import __version__
     from yume_shim.host.imports import one_at_a_time
     from yume_shim.telemetry.lanes import SessionFacts
@@ -55,12 +74,6 @@ def _reporter(settings: Settings, options: TelemetryOptions, start_type: str, lo
 
     one_at_a_time()
     use_variables(settings.env)
-    helper = None
-    if settings.telemetry.headers_helper:
-        from yume_shim.telemetry.headers_helper import HeadersHelper
-
-        command = settings.telemetry.headers_helper
-        helper = HeadersHelper(command, settings.env, settings.cwd, log, options.headers_ms / 1000)
     pipelines = Pipelines(options, log, helper)
     facts, spans = SessionFacts(), None
     if pipelines.tracer is not None:

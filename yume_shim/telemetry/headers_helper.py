@@ -28,6 +28,9 @@ class HeadersHelper:
         self._lock = threading.Lock()
         self._headers: dict[str, str] = {}
         self._ran_at: float | None = None
+        self._group = 0
+        """The process group of the command while it runs."""
+        self._ended = False
 
     def __call__(self) -> Mapping[str, str]:
         with self._lock:
@@ -39,6 +42,14 @@ class HeadersHelper:
                 else:
                     self._headers = found
             return self._headers
+
+    def end(self) -> None:
+        """The session has ended: the command does not outlive it. Called while another thread may wait for it."""
+        from yume_shim.system.processes import end_group
+
+        self._ended = True
+        if self._group:
+            end_group(self._group)
 
     def _run(self) -> dict[str, str] | str:
         """The headers, or what is wrong."""
@@ -59,6 +70,9 @@ class HeadersHelper:
             )
         except OSError as error:
             return f"cannot be started ({error.strerror})"
+        self._group = process.pid
+        if self._ended:  # in this moment: `end` did not know the group yet
+            end_group(process.pid)
         printed: list[bytes] = []
 
         def read() -> None:
@@ -72,8 +86,12 @@ class HeadersHelper:
         if reader.is_alive() or len(printed[0]) > MAX_OUTPUT:
             end_group(process.pid)
             process.wait()
+            self._group = 0
             return f"did not end within {HELPER_S:g} s" if reader.is_alive() else "printed too much"
         code = process.wait()
+        self._group = 0
+        if self._ended:  # by `end`: nothing is wrong with it
+            return self._headers
         found = codec.loads_object(printed[0]) if code == 0 else None
         if found is None or not all(isinstance(text, str) for text in found.values()):
             return f"must print a JSON object of texts (exit code {code})"

@@ -19,6 +19,7 @@ def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
     """The headers that the command prints; it is ended with its group if it takes too long. Raises McpError."""
     import subprocess
     import threading
+    from contextlib import nullcontext
 
     from yume_shim.system.processes import end_group, start
     from yume_shim.system.programs import NO_CURRENT_FOLDER
@@ -29,16 +30,22 @@ def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
         "CLAUDE_CODE_MCP_SERVER_NAME": config.name,
         "CLAUDE_CODE_MCP_SERVER_URL": config.url,
     }
+    watcher = services.watcher
     try:
-        process = start(
-            config.headers_helper,
-            shell=True,
-            cwd=services.cwd,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        if watcher is not None:
+            watcher.pipe()
+        with watcher.starting() if watcher is not None else nullcontext():
+            process = start(
+                config.headers_helper,
+                shell=True,
+                cwd=services.cwd,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            if watcher is not None:
+                watcher.add(process.pid)
     except (OSError, ValueError) as error:
         raise McpError(f"headersHelper cannot be started: {error}") from None
     printed: list[bytes] = []
@@ -60,6 +67,8 @@ def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
     if code is None:
         end_group(process.pid)
         process.wait()
+    if watcher is not None:
+        watcher.remove(process.pid)
     if reader.is_alive() or (code is None and len(printed[0]) <= MAX_OUTPUT):
         raise McpError(f"headersHelper did not end within {HELPER_S:g} s")
     return _headers(printed[0], code or 0)

@@ -1,0 +1,33 @@
+"""`otelHeadersHelper`: the command of the user that prints headers for the collector."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers.timing import SOON, wait_until
+from yume_shim.system.processes import process_exists
+from yume_shim.telemetry.headers_helper import HeadersHelper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
+
+
+def test_the_command_does_not_outlive_the_session(tmp_path: Path) -> None:
+    place = tmp_path / "number"
+    said: list[str] = []
+    command = f"trap '' TERM; echo $$ > {place}.new; mv {place}.new {place}; sleep 600"
+    helper = HeadersHelper(command, {"PATH": "/usr/bin:/bin"}, str(tmp_path), lambda _, text: said.append(text), 60.0)
+    asking = threading.Thread(target=helper)
+    asking.start()
+    wait_until(place.exists, "the command")
+    helper.end()
+    asking.join(SOON)
+    assert not asking.is_alive()
+    assert not process_exists(int(place.read_text()))
+    assert said == []
