@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LEAST_ENTRY = 24
 """Bytes that an entry of an object needs; an object that has no room for all of its entries loses the later ones."""
 WORD = 2**63
-"""Smaller integers are measured without the encoder: a list may hold a million of them."""
+"""Smaller integers are measured without the encoder, as are texts that need no escapes: a list may hold a million."""
 GONE = object()
 """Nothing of the value fits."""
 IDENTITY = frozenset(
@@ -47,6 +47,8 @@ def _measure(value: Any, sizes: dict[int, int]) -> int:
     """The size of a value; those of lists and objects are kept by identity (they stay alive in the line)."""
     if isinstance(value, int) and -WORD < value < WORD:  # also True and False
         return len(repr(value))
+    if isinstance(value, str) and value.isascii() and value.isprintable() and not ('"' in value or "\\" in value):
+        return 2 + len(value)
     if not isinstance(value, (list, dict)):
         return json_size(value)
     known = sizes.get(id(value))

@@ -1,6 +1,7 @@
 """Shrinks a line that is over the cap. The writer calls this only for such lines.
 
-1. Binary data is removed, because clipped base64 is not an image any more.
+1. Binary data is removed, because clipped base64 is not an image any more. Of long lists only the items that could fit
+   are looked at: a list may have millions of them.
 2. Texts over a common length are clipped: head and tail stay, with a note between them that says how much is missing
    and where the full text is. The length is the largest with which the line fits.
 3. If the line is still too long, lists lose their end and objects their largest fields (`dialects/line_cutting.py`).
@@ -36,7 +37,7 @@ def shrink(obj: Json, limit: int, where: str = "") -> Json:
     The input is not changed. If the limit is below what the ids alone need, the smallest possible line is returned.
     """
     note = _note(where)
-    lean = _without_binary(obj, 0)
+    lean = _without_binary(obj, 0, limit)
     low, high = MIN_CLIP, max(limit, MIN_CLIP)
     best = _clipped(lean, low, note)
     if json_size(best) > limit:
@@ -72,11 +73,11 @@ def _marked(before: Json, after: Json) -> Json:
 # ---------------------------------------------------------------- step 1: binary data
 
 
-def _without_binary(value: Any, depth: int) -> Any:
+def _without_binary(value: Any, depth: int, limit: int) -> Any:
     if depth > MAX_DEPTH:
         return TOO_DEEP
     if isinstance(value, list):
-        return [_without_binary(item, depth + 1) for item in value]
+        return [_without_binary(item, depth + 1, limit) for item in _front(value, limit)]
     if not isinstance(value, dict):
         return value
     source = value.get("source")
@@ -86,9 +87,22 @@ def _without_binary(value: Any, depth: int) -> Any:
     return {
         key: ""
         if key == "base64" and isinstance(item, str) and len(item) > MIN_CLIP
-        else _without_binary(item, depth + 1)
+        else _without_binary(item, depth + 1, limit)
         for key, item in value.items()
     }
+
+
+def _front(items: list[Any], limit: int) -> list[Any]:
+    """The items without those at the end that cannot fit, however much the others are clipped: over the limit all the
+    same, so that the end is cut and marked."""
+    if 2 * len(items) <= limit:
+        return items
+    size = 0
+    for place, item in enumerate(items):
+        size += 3 + min(len(item), MIN_CLIP) if isinstance(item, str) else 2
+        if size > limit:
+            return items[: place + 1]
+    return items
 
 
 # ---------------------------------------------------------------- step 2: texts

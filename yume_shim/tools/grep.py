@@ -48,7 +48,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
 
     match job["mode"]:
         case "content":
-            return _content(found, given, relative, window)
+            return _content(found, given, relative, window, context.cancel.check)
         case "count":
             return _count(found, relative, window)
         case _:
@@ -132,8 +132,11 @@ def _count(found: bytes, relative: Relative, window: _Window) -> ToolOutput:
     return ToolOutput(_joined(f"{content}\n\n{sum_line}", window.note(len(lines), len(rows), "files")), structured)
 
 
-def _content(found: bytes, given: Json, relative: Relative, window: _Window) -> ToolOutput:
-    lines = list(_content_lines(found, given, relative))
+def _content(found: bytes, given: Json, relative: Relative, window: _Window, check: Callable[[], None]) -> ToolOutput:
+    lines = []
+    for line in _content_lines(found, given, relative):  # up to 16 MB
+        check()
+        lines.append(line)
     part = window.part(lines)
     size = 0
     for place, line in enumerate(part):
