@@ -17,6 +17,8 @@ BINARY = ("base64", "data")
 """Fields that hold encoded bytes: what looks like a key there is coincidence, and removing it would break the image."""
 MAX_DEPTH = 32
 """How deep a structured result is searched; no tool makes deeper ones."""
+MANY = 100
+"""Lists with more texts are searched in one piece first: the changes of an edit may have millions of lines."""
 
 
 def scrub(output: ToolOutput, secrets: Sequence[str]) -> tuple[ToolOutput, int]:
@@ -57,6 +59,12 @@ def _inside(value: Any, secrets: Sequence[str], depth: int) -> tuple[Any, int]:
             made[key], count = (item, 0) if key in BINARY else _inside(item, secrets, depth + 1)
             found += count
         return (made, found) if found else (value, 0)
+    if (
+        len(value) > MANY
+        and all(isinstance(item, str) for item in value)
+        and not redact_count("\n".join(value), secrets)[1]
+    ):
+        return value, 0
     items = []
     for item in value:
         item, count = _inside(item, secrets, depth + 1)

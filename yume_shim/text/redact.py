@@ -42,6 +42,8 @@ def redact(text: str, secrets: Sequence[str] = ()) -> str:
 def redact_count(text: str, secrets: Sequence[str] = ()) -> tuple[str, int]:
     """(`redact(text, secrets)`, how many were replaced)."""
     count = 0
+    if len(text) < MIN_SECRET_LENGTH:
+        return text, 0
     for secret in sorted(secrets, key=len, reverse=True):  # one key may be the start of another
         if len(secret) >= MIN_SECRET_LENGTH and secret in text:
             count += text.count(secret)

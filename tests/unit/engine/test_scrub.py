@@ -43,3 +43,11 @@ def test_harmless_output_is_the_same_object() -> None:
     output = ToolOutput("nothing here", {"a": ["b", {"c": 1}]})
     assert scrub(output, SECRETS) == (output, 0)
     assert scrub(output, SECRETS)[0] is output
+
+
+def test_long_lists_of_texts() -> None:
+    lines = [f"+line {n}" for n in range(1_000)]
+    assert scrub(ToolOutput("ok", {"lines": lines}), SECRETS)[1] == 0
+    clean, count = scrub(ToolOutput("ok", {"lines": [*lines, f"-{KEY}"]}), SECRETS)
+    assert clean.structured == {"lines": [*lines, "-[redacted]"]}
+    assert count == 1

@@ -83,8 +83,8 @@ def _hunk(before: list[str], after: list[str], group: list[Span]) -> Json:
 
 
 def _add(lines: list[str], mark: str, part: list[str]) -> None:
-    for line in part:
-        if line.endswith("\n"):
-            lines.append(mark + line[:-1])
-        else:
-            lines += [mark + line, NO_NEWLINE]
+    if not part:
+        return
+    lines += [mark + line[:-1] for line in part[:-1]]  # only the last line of a text can be without its end
+    last = part[-1]
+    lines += [mark + last[:-1]] if last.endswith("\n") else [mark + last, NO_NEWLINE]
