@@ -6,6 +6,9 @@ This finder comes first and answers for modules of this package only. It reads t
 itself has written and takes it under Python's own rule: the time and the size of the source must be those that the file
 names. In every other case (no such file, another kind of it, a changed source, a package in an archive) it answers
 nothing, and Python imports as ever, which also writes the file for the next start.
+
+`load_in_order` goes without Python's import system altogether. It loads the modules of a list
+(`start_modules.py`), in which each comes after those that it imports; their `import` statements find them loaded.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 from _io import FileIO
+from _thread import _count
 from marshal import loads
 from os import sep, stat
 
@@ -21,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import CodeType, ModuleType
+    from typing import Any
 
 PACKAGE = "yume_shim."
 HEAD_BYTES = 16
@@ -83,6 +88,54 @@ def find_own_modules() -> None:
     usual = sys.pycache_prefix is None and not sys.flags.optimize and sys.implementation.cache_tag
     if usual and OwnModules not in sys.meta_path:
         sys.meta_path.insert(0, OwnModules)  # pyright: ignore[reportArgumentType]
+
+
+def load_words() -> None:
+    """What reads a command line."""
+    from yume_shim.host.start_modules import WORDS
+
+    load_in_order(WORDS)
+
+
+def load_first_line(form: str) -> None:
+    """What the first line of this form needs."""
+    from yume_shim.host.start_modules import FIRST_LINE, FIRST_LINE_OF
+
+    load_in_order((*FIRST_LINE, *FIRST_LINE_OF.get(form, ())))
+
+
+def load_turn(form: str, api: str) -> None:
+    """What a turn needs, with a model of this wire API."""
+    from yume_shim.host.start_modules import API, TURN, TURN_OF
+
+    load_in_order((*TURN, *TURN_OF.get(form, ()), *API.get(api, ())), threads=1)  # that of signals imports nothing
+
+
+def load_in_order(names: Sequence[str], threads: int = 0) -> None:
+    """Load these modules of ours, unless they are there or Python must find them. Nothing is done without the finder,
+    or if more `threads` run than are known to import nothing: there is no lock."""
+    if OwnModules not in sys.meta_path or _count() > threads:
+        return
+    modules = sys.modules
+    for name in names:
+        above, _, last = name.rpartition(".")
+        parent = modules.get(above)
+        if parent is None or name in modules:
+            continue
+        spec = OwnModules.find_spec(name, parent.__path__)
+        if spec is None:
+            continue
+        loader: Any = spec.loader
+        module = modules[name] = loader.create_module(spec)
+        module.__spec__ = spec
+        if spec.submodule_search_locations is not None:
+            module.__path__ = spec.submodule_search_locations
+        try:
+            loader.exec_module(module)
+        except BaseException:
+            del modules[name]
+            raise
+        setattr(parent, last, module)
 
 
 def _code(source: str, cached: str) -> CodeType | None:

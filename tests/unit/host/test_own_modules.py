@@ -6,12 +6,14 @@ import importlib
 import inspect
 import os
 import sys
+import threading
+from _thread import _count
 from typing import TYPE_CHECKING
 
 import pytest
 
 from yume_shim.host import own_modules
-from yume_shim.host.own_modules import Loader, OwnModules, find_own_modules
+from yume_shim.host.own_modules import Loader, OwnModules, find_own_modules, load_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +63,53 @@ def test_a_package_has_its_place(package: Path) -> None:
     assert isinstance(room.__spec__ and room.__spec__.loader, Loader)
     assert list(room.__path__) == [str(package / "room")]
     assert room.__package__ == f"{NAME}.room"
+
+
+def test_a_module_loaded_in_order_is_as_python_makes_it(package: Path) -> None:
+    names = ("room", "room.part", "absent", "absent.part")
+    load_in_order([f"{NAME}.{name}" for name in ("room", "room.part")])
+    assert f"{NAME}.room" not in sys.modules  # its package is not loaded
+    importlib.import_module(NAME)
+    load_in_order([f"{NAME}.{name}" for name in names], threads=_count())
+    room, part = sys.modules[f"{NAME}.room"], sys.modules[f"{NAME}.room.part"]
+    assert sys.modules[NAME].room is room
+    assert room.part is part
+    loaded = {name: vars(module) for name, module in (("room", room), ("room.part", part))}
+    forget()
+    sys.meta_path.remove(OwnModules)  # pyright: ignore[reportArgumentType]
+    importlib.import_module(f"{NAME}.room.part")
+    for name, found in loaded.items():
+        plain = vars(sys.modules[f"{NAME}.{name}"])
+        assert set(found) == set(plain)
+        unlike = {"__builtins__", "__loader__", "__spec__", "part"}
+        assert {key: found[key] for key in found if key not in unlike} == {
+            key: plain[key] for key in plain if key not in unlike
+        }
+
+
+def test_a_module_that_fails_is_not_kept(package: Path) -> None:
+    place = package / "room" / "part.py"
+    place.write_text("assert False, 'not now'\n")
+    with pytest.raises(AssertionError):
+        importlib.import_module(f"{NAME}.room.part")  # writes the bytecode
+    for _ in range(2):
+        with pytest.raises(AssertionError, match="not now"):
+            load_in_order([f"{NAME}.room.part"], threads=_count())
+        assert f"{NAME}.room.part" not in sys.modules
+
+
+def test_nothing_is_loaded_in_order_beside_other_threads(package: Path) -> None:
+    importlib.import_module(NAME)
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    running = _count()  # those of the test runner
+    other.start()
+    load_in_order([f"{NAME}.room"], threads=running)
+    assert f"{NAME}.room" not in sys.modules
+    load_in_order([f"{NAME}.room"], threads=running + 1)
+    assert f"{NAME}.room" in sys.modules
+    done.set()
+    other.join()
 
 
 def test_a_changed_source_is_compiled_again(package: Path) -> None:
