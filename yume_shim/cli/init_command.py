@@ -170,8 +170,10 @@ def _examples(facts: ModelFacts) -> str:
     """Models that a person could name: the first in the list."""
     if facts.spec is None:
         return ""
-    listed = [spec.id for spec in facts.catalog.known_models() if spec.endpoint.name == facts.spec.endpoint.name]
-    return " or ".join(listed[:3])
+    listed: dict[str, list[str]] = {}
+    for spec in facts.catalog.known_models():
+        listed.setdefault(spec.endpoint.name, []).append(spec.id)
+    return " or ".join(listed.get(facts.spec.endpoint.name, [])[:3])
 
 
 def _facts(provider: str, model: str) -> ModelFacts:
