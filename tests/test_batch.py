@@ -38,6 +38,8 @@ class Answers(ModelServer):
         self.times: dict[str, list[float]] = {}
 
     def _play(self, exchange: Exchange) -> bool:
+        if self.answers_about_itself(exchange):
+            return True
         word = last_word(exchange.request.json())
         with self._turn:
             self.asked[word] += 1
@@ -67,11 +69,16 @@ class Desk:
         self.out = base / "out.jsonl"
         self.model = Answers(**special)
         (base / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (base / "config.toml").write_text(
+            f'[endpoints.chat]\napi = "openai-chat"\nbase_url = "{self.model.url}/v1"\nkey_optional = true\n'
+        )
         self.env = child.clean_environment(
             self.home,
+            YUME_CONFIG=str(base / "config.toml"),
             ANTHROPIC_BASE_URL=self.model.url,
             OPENAI_BASE_URL=f"{self.model.url}/v1",
             GOOGLE_GEMINI_BASE_URL=self.model.url,
+            OLLAMA_BASE_URL=self.model.url,
             **KEYS,
         )
 
@@ -95,19 +102,20 @@ def prompts(count: int, **more: Any) -> list[Any]:
 
 
 def test_results_of_all_providers_come_in_the_order_of_the_input(tmp_path: Path) -> None:
-    models = ("claude-sonnet-4-5", "openai/gpt-5.4", "google/gemini-3.5-flash")
-    rows = [{"id": f"t{n}", "prompt": f"Say word{n}", "model": models[n % 3]} for n in range(9)]
+    models = ("claude-sonnet-4-5", "openai/gpt-5.4", "google/gemini-3.5-flash", "ollama/llama3.1", "chat/some-model")
+    rows = [{"id": f"t{n}", "prompt": f"Say word{n}", "model": models[n % 5]} for n in range(10)]
     desk = Desk(tmp_path, *rows)
     code, stderr = desk.run("-j", "3")
-    assert (code, "succeeded  9" in stderr) == (0, True)
+    assert (code, "succeeded  10" in stderr) == (0, True)
     found = desk.rows()
     assert [(row["id"], row["result"], row["attempts"]) for row in found] == [
-        (f"t{n}", f"WORD{n}", 1) for n in range(9)
+        (f"t{n}", f"WORD{n}", 1) for n in range(10)
     ]
-    assert {row["model"] for row in found} == {"claude-sonnet-4-5", "gpt-5.4", "gemini-3.5-flash"}
-    assert all(row["cost_usd"] > 0 and row["usage"]["output_tokens"] > 0 and row["session_id"] for row in found)
-    assert len({row["session_id"] for row in found}) == 9  # a conversation each
-    assert sum(desk.model.asked.values()) == 9
+    assert {row["model"] for row in found} == {name.rpartition("/")[2] for name in models}
+    assert all(row["usage"]["output_tokens"] > 0 and row["session_id"] for row in found)
+    assert [row["cost_usd"] > 0 for row in found] == [True, True, True, False, False] * 2
+    assert len({row["session_id"] for row in found}) == 10  # a conversation each
+    assert sum(desk.model.asked.values()) == 10
 
 
 def test_a_conversation_knows_its_messages_and_no_other(tmp_path: Path) -> None:
@@ -134,13 +142,15 @@ def test_schema_tools_settings_and_folder_of_a_task(tmp_path: Path) -> None:
         tmp_path,
         {"id": "schema", "prompt": "Say json", "schema": schema, "tools": []},
         {"id": "cwd", "prompt": "Say read", "cwd": str(folder), "tools": ["Read"]},
+        {"id": "words", "prompt": "Say words", "schema": schema, "tools": []},
         json=[[call("StructuredOutput", n=4)], [say("Done.")]],
         read=[[call("Read", file_path=str(folder / "a.txt"))], [say("I read it.")]],
     )
-    assert desk.run("-j", "2")[0] == 0
-    first, second = desk.rows()
+    assert desk.run("-j", "2", "--exit-codes", "detailed")[0] == CODES["limit"]
+    first, second, third = desk.rows()
     assert (first["structured_output"], second["result"]) == ({"n": 4}, "I read it.")
     assert (second["num_turns"], second["is_error"]) == (2, False)
+    assert (third["result"], third["error"]["kind"]) == ("WORDS", "schema")  # it never answered in the form
 
 
 def test_failures_are_named_and_can_be_asked_again(tmp_path: Path) -> None:
@@ -184,7 +194,7 @@ def test_killed_and_resumed_three_times_every_id_is_there_once(tmp_path: Path) -
     assert sum(desk.model.asked.values()) <= 40 + 3 * 4
 
 
-@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 130)])
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_a_signal_stops_cleanly(tmp_path: Path, name: str, code: int) -> None:
     desk = Desk(tmp_path, *prompts(40))
     desk.model.delay = 0.05
@@ -227,12 +237,25 @@ def test_budget_and_deadline_leave_the_rest_for_later(tmp_path: Path) -> None:
     code, stderr = desk.run("-j", "1", "--max-budget-usd", "0.0003")
     assert (code, "the budget is used up" in stderr) == (1, True)
     assert 0 < len(desk.rows()) < 8
+    assert sum(row["cost_usd"] for row in desk.rows()) <= 0.0003
     desk.model.delay = 0.5
     code, stderr = desk.run("-j", "1", "--resume", "--deadline", "1.2", "--exit-codes", "detailed")
     assert (code, "the deadline has passed" in stderr) == (CODES["limit"], True)
     desk.model.delay = 0
     assert desk.run("--resume")[0] == 0
     assert [row["id"] for row in desk.rows()] == [f"t{n}" for n in range(8)]
+
+
+def test_every_request_keeps_to_the_rate(tmp_path: Path) -> None:
+    """Those of tools and retries too: 3 + 3 + 1 requests, sent by three processes."""
+    reads = [[call("Glob", pattern="*.no")], [call("Glob", pattern="*.no")], [say("Done.")]]
+    again = [[refuse(500, 0.01)], [refuse(500, 0.01)], [say("Done.")]]
+    desk = Desk(tmp_path, *prompts(3), word0=reads, word1=again)
+    assert desk.run("-j", "3", "--rps", "5")[0] == 0
+    times = sorted(at for of_word in desk.model.times.values() for at in of_word)
+    assert len(times) == 7
+    assert times[-1] - times[0] > 6 / 5 - 0.05
+    assert min(third - first for first, third in zip(times, times[2:], strict=False)) > 2 / 5 - 0.15
 
 
 def test_files_with_one_prompt_and_isolated_places(tmp_path: Path) -> None:
@@ -266,6 +289,7 @@ def test_mistakes_are_said_before_anything_runs(tmp_path: Path) -> None:
         (("--", "--no-such-flag"), "after `--`: unknown option '--no-such-flag'"),
         (("--", "hello"), "after `--`: 'hello' is no flag"),
         (("--out", "in.jsonl", "--resume"), "in.jsonl is IN and OUT"),
+        (("--out", "-"), "--out must be a file"),
     ):
         code, stderr = desk.run(*argv)
         assert (code, words in stderr) == (2, True), stderr

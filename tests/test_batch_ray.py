@@ -127,8 +127,8 @@ def test_repeated_calls_change_nothing(tmp_path: Path) -> None:
     assert first is not None
     assert first == again
     row = {"id": "t0", "result": "A", "cost_usd": 1.0}
-    it.done("w", row, 10, 1)
-    it.done("w", row, 10, 1)
+    it.done("w", row, 10)
+    it.done("w", row, 10)
     counts = it.counts()
     assert (counts.done, counts.tokens, counts.cost_usd, out.read_bytes().count(b"\n")) == (1, 10, 1.0, 1)
 
@@ -140,9 +140,9 @@ def test_a_worker_that_was_given_up_is_paid_but_not_heard(tmp_path: Path) -> Non
     it.lost("a")
     it.next("b", None)
     late = {"id": "t0", "result": "late", "cost_usd": 1.0}
-    it.done("a", late, 10, 1)
-    it.done("a", late, 10, 1)
-    it.done("b", {"id": "t0", "result": "good", "cost_usd": 2.0}, 10, 1)
+    it.done("a", late, 10)
+    it.done("a", late, 10)
+    it.done("b", {"id": "t0", "result": "good", "cost_usd": 2.0}, 10)
     assert (it.counts().cost_usd, it.counts().tokens) == (3.0, 20)
     assert b'"good"' in out.read_bytes()
     assert out.read_bytes().count(b"\n") == 1

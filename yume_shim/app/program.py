@@ -101,7 +101,7 @@ class Program:
             one_at_a_time()  # their threads import
             self._mcp.open()
         self._trust_question = self._open_trust_question()
-        self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
+        self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log, self._questions)
         self._store: JsonlStore | None = None
         self._responder: ControlResponder | None = None
         self._session = self._open_session()

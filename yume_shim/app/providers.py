@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from yume_shim.types.errors import BadInvocation
     from yume_shim.types.events import ModelEvent
     from yume_shim.types.models import Credential, ModelSpec, Request
-    from yume_shim.types.ports import Cancel, Clock, Ids, KeySource, Provider
+    from yume_shim.types.ports import Cancel, Clock, HostChannel, Ids, KeySource, Provider
     from yume_shim.types.settings import Settings
 
     Log = Callable[[str, str], None]
@@ -35,8 +35,11 @@ class Providers:
     providers, the models asked so far and the cache of limits.
     """
 
-    def __init__(self, settings: Settings, keys: EndpointKeys, ids: Ids, clock: Clock, log: Log) -> None:
+    def __init__(
+        self, settings: Settings, keys: EndpointKeys, ids: Ids, clock: Clock, log: Log, host: HostChannel
+    ) -> None:
         self._settings, self._keys, self._ids, self._clock, self._log = settings, keys, ids, clock, log
+        self._host = host
         self._lock = threading.Lock()
         self._current: dict[str, Provider] = {}
         self._retired: list[Provider] = []
@@ -166,6 +169,10 @@ class Providers:
 
         keep_error = self._keep_error if settings.log.keep_errors else None
         make = provider_maker(spec, settings, ids, self._log, recorder, self._learn, keep_error)
+        if settings.host.request_permits:
+            from yume_shim.providers.permits import asking_first
+
+            make = asking_first(make, spec, self._host)
         if not settings.network.share_limits or settings.env.get("YUME_TEST_CLOCK"):  # a fixed clock ends no pause
             return make
         from yume_shim.providers.keys.pauses import PausedProvider

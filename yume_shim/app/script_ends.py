@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 REFUSED = 2
 """The exit code of a start that is refused for another reason than its key."""
-SIGNALS = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGBREAK": 149}
 
 
 class Deadline:
@@ -54,7 +53,9 @@ def script_exit_code(
 ) -> int:
     """The exit code of a process that could start; `plain` is the one without the flags of scripts."""
     if signal:
-        return SIGNALS[signal] if settings.detailed_codes else plain
+        from yume_shim.host.signals import EXIT_CODES
+
+        return EXIT_CODES[signal] if settings.detailed_codes else plain
     if end is not None and end.failed_command:
         return plain
     cause = "limit" if deadline_over else cause_of(end, settings.fail_on) if end is not None else ""

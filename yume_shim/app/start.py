@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     Values = Mapping[str, str | bool | tuple[str, ...]]
 
-SIGNAL_CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGBREAK": 149}
 FLAT_REFUSED = 2
 COLLECT_AFTER = 5_000
 """Containers between two collections: one read of a fast stream makes 2,000, which live for a millisecond."""
@@ -367,8 +366,10 @@ def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone:
     """The exit code of a process that could start. `compacted`: no `compact` line has failed since the last turn. A
     failed `/compact` is no failure in the Claude CLI."""
     if signal:
+        from yume_shim.host.signals import EXIT_CODES
+
         # as in the Claude CLI, whose print mode does not count an interrupt from the terminal as a failure
-        return 0 if not flat and signal == "SIGINT" else SIGNAL_CODES[signal]
+        return 0 if not flat and signal == "SIGINT" else EXIT_CODES[signal]
     if host_gone:
         return 0
     if not compacted:

@@ -2,7 +2,8 @@
 
 task_file     IN -> tasks
 out_file      OUT: one line per finished task, kept across interruptions
-lanes         how fast prompts may start, per provider
+lanes         how fast requests may be sent, per provider
+permits       the requests of one process that wait for their turn
 coordinator   hands out tasks and takes results; the only state that workers share
 worker        one conversation at a time in a persistent process of this program
 run_plan      what a run is made of, and what an engine does

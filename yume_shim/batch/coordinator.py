@@ -69,6 +69,22 @@ class Counts(Value):
     """Tasks that succeeded, but were truncated, denied a tool, or refused."""
 
 
+class _Waits:
+    """The requests of a worker's task so far."""
+
+    def __init__(self) -> None:
+        self.lane = ""
+        """Of the last one."""
+        self.tickets: set[str] = set()
+        self.tokens = 0
+
+    def settle(self, worker: str, lane: Lane, tokens: int, *, ended: bool = False) -> None:
+        """The task has needed so many tokens by now."""
+        if tokens > self.tokens or ended:
+            lane.settle(worker, tokens - self.tokens)
+            self.tokens = tokens
+
+
 class Coordinator:
     """The state of one run."""
 
@@ -83,6 +99,7 @@ class Coordinator:
         self._tries: dict[str, int] = {}
         self._running: dict[str, tuple[Task, str]] = {}
         """By worker: its task and the lane that it was started in."""
+        self._waits: dict[str, _Waits] = {}
         self._lost: dict[str, str] = {}
         """By worker that was given up: the task that it had. Another worker has it since."""
         self._lanes: dict[str, Lane] = {}
@@ -113,7 +130,7 @@ class Coordinator:
             task = self._waiting[place]
             del self._waiting[place]
             name = self._lane_of.get(task.group, "")
-            self._lane(name).start(task.size)
+            self._lane(name).start()
             self._running[worker] = (task, name)
             self._tries[task.id] = self._tries.get(task.id, 0) + 1
             return Order(task, tries=self._tries[task.id])
@@ -123,14 +140,26 @@ class Coordinator:
         with self._lock:
             self._lane_of[group] = name
 
+    def permit(self, worker: str, ticket: str, provider: str, tokens: int) -> float:
+        """Seconds until a request of the worker's task may be sent; 0 = now. `tokens`: what the task has needed so
+        far. A worker asks again, with the same ticket, when the time has come."""
+        with self._lock:
+            if worker not in self._running:
+                return 0.0
+            task, _ = self._running[worker]
+            waits = self._waits.setdefault(worker, _Waits())
+            waits.settle(worker, self._lane(waits.lane), tokens)
+            waits.lane = provider
+            waits.tickets.add(ticket)
+            return self._lane(provider).permit(worker, ticket, task.size)
+
     def refused(self, worker: str, seconds: float) -> None:
         """The provider refused a request of the worker's task for its rate; the process itself waits and repeats it."""
         with self._lock:
-            if worker in self._running:
-                task, _ = self._running[worker]
-                self._lane(self._lane_of.get(task.group, "")).refused(seconds)
+            if worker in self._waits:
+                self._lane(self._waits[worker].lane).refused(seconds)
 
-    def done(self, worker: str, row: Json, tokens: int, requests: int) -> None:
+    def done(self, worker: str, row: Json, tokens: int) -> None:
         """The worker's task has ended. Written to OUT, unless it is to be tried again. Raises OSError."""
         with self._lock:
             if worker not in self._running or self._running[worker][0].id != row["id"]:
@@ -138,7 +167,11 @@ class Coordinator:
                 return
             task, lane = self._running.pop(worker)
             kind = (row.get("error") or {}).get("kind", "")
-            self._lane(lane).end(task.size, tokens, requests, succeeded=not kind)
+            self._lane(lane).end(succeeded=not kind)
+            waits = self._waits.pop(worker, None)
+            if waits is not None:
+                waits.settle(worker, self._lane(waits.lane), tokens, ended=True)
+                self._lane(waits.lane).forget(waits.tickets)
             self._tokens += tokens
             self._count_cost(row)
             row = {**row, "attempts": self._tries[task.id]}
@@ -170,7 +203,7 @@ class Coordinator:
             index = {"id": task.id, "index": task.index}
             self._lost[worker] = task.id
         error = {"kind": "worker", "message": "the worker was lost"}
-        self.done(worker, {**index, "result": "", "is_error": True, "error": error}, 0, 1)
+        self.done(worker, {**index, "result": "", "is_error": True, "error": error}, 0)
 
     def stop(self, reason: Stop) -> None:
         """Hand out nothing more. Workers that run a task are asked to interrupt it by `stopped`."""
@@ -242,13 +275,14 @@ class Coordinator:
         limits = self._limits
         if limits.deadline_s and self._clock() - self._started >= limits.deadline_s:
             self._stopped = "deadline"
-        elif limits.budget_usd and self._waiting and self._expected_cost() >= limits.budget_usd:
+        elif limits.budget_usd and self._waiting and not self._affordable():
             self._stopped = "budget"
 
-    def _expected_cost(self) -> float:
-        """What was spent, with what the running tasks will probably cost."""
-        mean = self._cost_here / self._done if self._done else 0.0
-        return self._cost + mean * len(self._running)
+    def _affordable(self) -> bool:
+        """Will the budget probably last for one task more than those that run?"""
+        finished = self._resumed + self._done
+        mean = self._cost / finished if finished else 0.0
+        return self._cost + mean * (len(self._running) + 1) <= self._limits.budget_usd
 
     def _count_late(self, worker: str, row: Json, tokens: int) -> None:
         """A worker that was given up has ended its task after all. Only what it spent counts, and only once; a report

@@ -1,11 +1,14 @@
-"""How fast prompts may start: a lane per provider, with given rates, and slower after refusals. All workers share it.
+"""How fast requests may be sent: a lane per provider, with given rates, slower after refusals, shared by all workers.
 
-A refusal for too many requests (429) or overload (529) pauses the lane for as long as the provider asked, and halves
-the number of prompts that may run at once; after as many successes as run at once, one more may. Requests and tokens
-that a prompt turned out to need are debited afterwards: one with many tool calls delays the next ones.
+Every request asks for its turn, those in the middle of a prompt too. With a rate of requests they are evenly spaced;
+with a rate of tokens a request is sent when the last minute leaves room for what it will probably need. A refusal for
+too many requests (429) or overload (529) makes all wait for as long as the provider asked, and halves the number of
+prompts that run at once; after as many successes as run at once, one more may.
 """
 
 from __future__ import annotations
+
+from collections import deque
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,85 +18,107 @@ FIRST_TOKENS = 500
 """Added to a task's own size before anything was measured."""
 CHARACTERS_PER_TOKEN = 4
 SMOOTHING = 0.2
-"""Weight of the newest task in the mean of tokens."""
+"""Weight of the newest request in the mean of tokens."""
 MIN_PAUSE = 1.0
 """Seconds of a pause, if the provider names none."""
 POLL = 0.5
 """The longest time that a worker sleeps before it asks again."""
+MINUTE = 60.0
+SPACING = 1.05
+"""Requests are sent this much further apart than the rate says: on their way the distances change a little."""
 
 
-class Bucket:
-    """Permits that flow in at a rate; may go below zero, then nothing starts until it is paid back."""
+class LastMinute:
+    """The tokens of the last minute, and those that requests on their way will probably need."""
 
-    def __init__(self, per_second: float, burst: float, now: float) -> None:
-        self._rate, self._burst = per_second, burst
-        self._level, self._at = burst, now
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+        self._spent: deque[tuple[float, float]] = deque()
+        self._sum = 0.0
+        self._reserved: dict[str, float] = {}
 
-    def wait(self, needed: float, now: float) -> float:
-        """Seconds until so many permits are there; 0 = now. A need larger than the bucket waits for a full one."""
-        self._fill(now)
-        missing = min(needed, self._burst) - self._level
-        return max(0.0, missing / self._rate)
+    def has_room(self, needed: float, now: float) -> bool:
+        """Is there room for so many? What is larger than the limit waits for an empty minute."""
+        while self._spent and self._spent[0][0] <= now - MINUTE:
+            self._sum -= self._spent.popleft()[1]
+        return min(needed, self._limit) + self._sum + sum(self._reserved.values()) <= self._limit
 
-    def take(self, amount: float, now: float) -> None:
-        """Take permits, or give some back (a negative amount)."""
-        self._fill(now)
-        self._level = min(self._burst, self._level - amount)
+    def reserve(self, worker: str, tokens: float) -> None:
+        """A request of this worker is sent."""
+        self._reserved[worker] = tokens
 
-    def _fill(self, now: float) -> None:
-        self._level = min(self._burst, self._level + (now - self._at) * self._rate)
-        self._at = now
+    def settle(self, worker: str, tokens: float, now: float) -> None:
+        """The worker's requests needed so many."""
+        self._reserved.pop(worker, None)
+        if tokens:
+            self._spent.append((now, tokens))
+            self._sum += tokens
 
 
 class Lane:
     """One provider."""
 
     def __init__(self, most: int, rps: float, tpm: float, clock: Callable[[], float]) -> None:
-        now = clock()
         self._clock = clock
         self._most = most
         self.allowed = float(most)
         """How many prompts may run at once."""
         self.running = 0
-        self._requests = Bucket(rps, max(1.0, rps), now) if rps else None
-        self._tokens = Bucket(tpm / 60, tpm, now) if tpm else None
+        self._interval = SPACING / rps if rps else 0.0
+        self._free = clock()
+        """The first moment that no request has taken yet."""
+        self._places: dict[str, float] = {}
+        """The moments that waiting requests have taken."""
+        self._tokens = LastMinute(tpm) if tpm else None
         self._mean = 0.0
         self._paused = 0.0
 
     def wait(self, size: int) -> float:
-        """Seconds until a prompt of that size may start; 0 = now."""
+        """Seconds until a prompt of that size may start; 0 = now. Its requests ask for their turns themselves."""
         now = self._clock()
-        if now < self._paused:
-            return self._paused - now
         if self.running >= int(self.allowed):
-            return POLL
-        waits = [0.0]
-        if self._requests is not None:
-            waits.append(self._requests.wait(1, now))
-        if self._tokens is not None:
-            waits.append(self._tokens.wait(self.expected(size), now))
-        return max(waits)
+            return max(POLL, self._paused - now)
+        return max(0.0, self._ready(size, now) - now, self._free - now)
 
-    def start(self, size: int) -> None:
-        """A prompt starts: take its first request and the tokens it is expected to need."""
+    def start(self) -> None:
+        """A prompt starts."""
         self.running += 1
-        if self._requests is not None:
-            self._requests.take(1, self._clock())
-        if self._tokens is not None:
-            self._tokens.take(self.expected(size), self._clock())
 
-    def end(self, size: int, tokens: int, requests: int, *, succeeded: bool) -> None:
-        """A prompt ended: settle what it really needed."""
+    def end(self, *, succeeded: bool) -> None:
+        """A prompt ended."""
         self.running = max(0, self.running - 1)
-        now = self._clock()
-        if self._requests is not None:
-            self._requests.take(requests - 1, now)
-        if self._tokens is not None:
-            self._tokens.take(tokens - self.expected(size), now)
-        if tokens:
-            self._mean = tokens if not self._mean else self._mean + SMOOTHING * (tokens - self._mean)
         if succeeded and self.allowed < self._most:
             self.allowed = min(float(self._most), self.allowed + 1 / self.allowed)
+
+    def permit(self, worker: str, ticket: str, size: int) -> float:
+        """Seconds until this request may be sent; 0 = now. It takes a place in the row, and asks again when its time
+        has come: a refusal may have been first."""
+        now = self._clock()
+        place = self._places.pop(ticket, None)
+        ready = self._ready(size, now)
+        if ready > now:
+            return ready - now
+        if place is None:
+            place = max(now, self._free)
+            self._free = place + self._interval
+        if place > now:
+            self._places[ticket] = place
+            return place - now
+        if self._tokens is not None:
+            self._tokens.reserve(worker, self._expected(size))
+        return 0.0
+
+    def settle(self, worker: str, tokens: int) -> None:
+        """The requests of this worker needed so many tokens since the last time."""
+        if tokens:
+            self._mean = tokens if not self._mean else self._mean + SMOOTHING * (tokens - self._mean)
+        if self._tokens is not None:
+            self._tokens.settle(worker, tokens, self._clock())
+
+    def forget(self, tickets: set[str]) -> None:
+        """These requests will not be sent; their places stay empty."""
+        for ticket in tickets:
+            self._places.pop(ticket, None)
 
     def refused(self, seconds: float) -> None:
         """The provider refused one for its rate: all wait. Refusals during a pause extend it, and slow down once."""
@@ -102,6 +127,11 @@ class Lane:
             self.allowed = max(1.0, self.allowed / 2)
         self._paused = max(self._paused, now + max(seconds, MIN_PAUSE))
 
-    def expected(self, size: int) -> float:
-        """Tokens that a prompt will probably need."""
+    def _ready(self, size: int, now: float) -> float:
+        """The first moment at which neither a pause nor the rate of tokens is in the way."""
+        full = self._tokens is not None and not self._tokens.has_room(self._expected(size), now)
+        return max(self._paused, now + POLL if full else now)
+
+    def _expected(self, size: int) -> float:
+        """Tokens that a request will probably need."""
         return self._mean or size / CHARACTERS_PER_TOKEN + FIRST_TOKENS

@@ -54,11 +54,14 @@ class CoordinatorActor:
     def provider(self, group: tuple[str, ...], name: str) -> None:
         self._run.provider(group, name)
 
+    def permit(self, worker: str, ticket: str, provider: str, tokens: int) -> float:
+        return self._run.permit(worker, ticket, provider, tokens)
+
     def refused(self, worker: str, seconds: float) -> None:
         self._run.refused(worker, seconds)
 
-    def done(self, worker: str, row: Json, tokens: int, requests: int) -> None:
-        self._run.done(worker, row, tokens, requests)
+    def done(self, worker: str, row: Json, tokens: int) -> None:
+        self._run.done(worker, row, tokens)
 
     def lost(self, worker: str) -> None:
         self._run.lost(worker)
@@ -120,11 +123,15 @@ class RemoteDesk:
     def provider(self, group: tuple[str, ...], name: str) -> None:
         self._ask("provider", group, name)
 
+    def permit(self, worker: str, ticket: str, provider: str, tokens: int) -> float:
+        seconds: float = self._ask("permit", worker, ticket, provider, tokens)
+        return seconds
+
     def refused(self, worker: str, seconds: float) -> None:
         self._ask("refused", worker, seconds)
 
-    def done(self, worker: str, row: Json, tokens: int, requests: int) -> None:
-        self._ask("done", worker, row, tokens, requests)
+    def done(self, worker: str, row: Json, tokens: int) -> None:
+        self._ask("done", worker, row, tokens)
 
     def stopped(self) -> Stop:
         reason: Stop = self._ask("stopped")

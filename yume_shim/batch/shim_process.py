@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json
 
-COMMAND = (sys.executable, "-P", "-m", "yume_shim", "--output-format", "flat", "--permission-prompts", "none")
+COMMAND = (
+    *(sys.executable, "-P", "-m", "yume_shim"),
+    *("--output-format", "flat", "--permission-prompts", "none", "--request-permits"),
+)
 """`-P`: the working folder, which may be hostile, is not searched for modules."""
 END_S = 10.0
 """Seconds that the process gets to end; it promises less."""

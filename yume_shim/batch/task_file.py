@@ -73,9 +73,9 @@ def read_tasks(path: str, *, folders_here: bool = True) -> list[Task]:
             raise BadInvocation(f"{path} has more than {MAX_TASKS:,} tasks: split it")
     if mistakes:
         more = f"\n… and {len(mistakes) - SHOWN_MISTAKES} more" if len(mistakes) > SHOWN_MISTAKES else ""
-        raise BadInvocation(f"{path}: nothing was run.\n" + "\n".join(mistakes[:SHOWN_MISTAKES]) + more)
+        raise BadInvocation(f"{_shown(path)}: nothing was run.\n" + "\n".join(mistakes[:SHOWN_MISTAKES]) + more)
     if not tasks:
-        raise BadInvocation(f"{path} holds no task: each line is an object with `prompt` or `messages`")
+        raise BadInvocation(f"{_shown(path)} holds no task: each line is an object with `prompt` or `messages`")
     return tasks
 
 
@@ -97,6 +97,10 @@ def tasks_of_files(paths: Sequence[str], prompt: str) -> list[Task]:
         text = f"{prompt}\n\n<file path={dumps(path).decode()}>\n{data.decode('utf-8', 'replace')}\n</file>"
         tasks.append(Task(path, index, ({"type": "user", "content": text},), size=len(text)))
     return tasks
+
+
+def _shown(path: str) -> str:
+    return "stdin" if path == "-" else path
 
 
 def _lines(path: str) -> Iterator[tuple[int, bytes]]:

@@ -10,6 +10,7 @@ import os
 import time
 
 from yume_shim.batch.lanes import MIN_PAUSE
+from yume_shim.batch.permits import Permits
 from yume_shim.batch.shim_process import ProcessEnded, ShimProcess
 from yume_shim.types.exit_codes import STOP_PROBLEMS
 from yume_shim.types.value import Value
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 
         def next(self, worker: str, group: tuple[str, ...] | None) -> Order: ...
         def provider(self, group: tuple[str, ...], name: str) -> None: ...
+        def permit(self, worker: str, ticket: str, provider: str, tokens: int) -> float: ...
         def refused(self, worker: str, seconds: float) -> None: ...
-        def done(self, worker: str, row: Json, tokens: int, requests: int) -> None: ...
+        def done(self, worker: str, row: Json, tokens: int) -> None: ...
         def stopped(self) -> Stop: ...
 
 
@@ -39,6 +41,8 @@ STOP_GRACE_S = 10.0
 """Time that an interrupted task gets to end."""
 TASKS_PER_PROCESS = 500
 """Then a fresh process: what a long-lived one may accumulate stays bounded."""
+SCHEMA = "--json-schema"
+NO_OUTPUT = "the model gave no answer in the form of the schema"
 RATE_CODES = frozenset({"rate_limit", "overloaded"})
 
 
@@ -82,9 +86,9 @@ class Worker:
         finally:
             self._end_process()
 
-    def _row(self, task: Task) -> tuple[Json, int, int]:
-        """(row, tokens, requests) of one task."""
-        turn = Turn(task.id)
+    def _row(self, task: Task) -> tuple[Json, int]:
+        """(row, tokens) of one task."""
+        turn = Turn(fits_schema=any(flag.partition("=")[0] == SCHEMA for flag in (*self._settings.flags, *task.flags)))
         started = time.monotonic()
         folder = task.cwd or self._settings.cwd
         try:
@@ -101,7 +105,7 @@ class Worker:
             **turn.row(),
             "duration_ms": round(1000 * (time.monotonic() - started)),
         }
-        return row, turn.tokens, max(1, turn.requests)
+        return row, turn.tokens
 
     def _ask(self, task: Task, turn: Turn, started: float) -> None:
         """Run the task to its end. Raises ProcessEnded, OSError."""
@@ -137,10 +141,12 @@ class Worker:
     def _listen(self, process: ShimProcess, task: Task, turn: Turn, started: float) -> None:
         """Read lines until the turn has ended. Raises ProcessEnded."""
         end = started + self._settings.task_timeout_s
-        interrupted = 0.0
+        look, interrupted = started + POLL_S, 0.0
+        permits = Permits(process, lambda ticket, name: self._desk.permit(self._name, ticket, name, turn.tokens))
         while not turn.ended:
-            line = process.read(POLL_S)
+            line = process.read(permits.pause(POLL_S))
             if line is not None:
+                permits.take(line)
                 self._take(line, task, turn)
             now = time.monotonic()
             if interrupted:
@@ -151,10 +157,12 @@ class Worker:
                 turn.error = {"kind": "timeout", "message": f"no result after {self._settings.task_timeout_s:g} s"}
                 process.send({"type": "interrupt"})
                 interrupted = now
-            elif line is None and self._desk.stopped() not in ("", "budget"):
-                turn.error = {"kind": "interrupted", "message": "the run was stopped"}
-                process.send({"type": "interrupt"})
-                interrupted = now
+            elif now >= look:
+                look = now + POLL_S
+                if self._desk.stopped() not in ("", "budget"):
+                    turn.error = {"kind": "interrupted", "message": "the run was stopped"}
+                    process.send({"type": "interrupt"})
+                    interrupted = now
 
     def _take(self, line: Json, task: Task, turn: Turn) -> None:
         turn.take(line)
@@ -175,13 +183,13 @@ class Worker:
 class Turn:
     """What the lines of one turn say."""
 
-    def __init__(self, task_id: str) -> None:
-        self.task_id = task_id
+    def __init__(self, *, fits_schema: bool = False) -> None:
+        """`fits_schema`: an answer without structured output is a failure."""
         self.prompt = new_uuid()
         self.ended = False
         self.error: Json = {}
         self.tokens = 0
-        self.requests = 0
+        self._fits_schema = fits_schema
         self._result: Json = {}
         self._said: Json = {}
         """The last `error` line."""
@@ -190,7 +198,6 @@ class Turn:
         """Keep what matters of a line."""
         match line.get("type"), line.get("subtype"):
             case "usage", _:
-                self.requests += 1
                 self.tokens += sum(n for name, n in line.items() if name.endswith("_tokens") and isinstance(n, int))
             case "error", _:
                 self._said = line
@@ -222,7 +229,8 @@ class Turn:
     def _failure(self) -> Json:
         result, said = self._result, self._said
         if not result.get("is_error"):
-            return {}
+            missing = self._fits_schema and "structured_output" not in result
+            return {"kind": "schema", "message": NO_OUTPUT} if missing else {}
         kind = SUBTYPE_KINDS.get(result.get("subtype", ""), "") or said.get("code") or "internal"
         message = said.get("message") or "; ".join(result.get("errors", ())) or str(result.get("subtype"))
         error: Json = {"kind": kind, "message": message}

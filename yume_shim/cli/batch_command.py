@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 
 import click
 
@@ -13,6 +14,7 @@ from yume_shim.batch.progress import Progress, to_stderr
 from yume_shim.batch.run_plan import Plan
 from yume_shim.batch.task_file import read_tasks, tasks_of_files
 from yume_shim.batch.worker import WorkerSettings
+from yume_shim.host.signals import EXIT_CODES, SAME_SIGNAL
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.exit_codes import CODES, FAIL_ON, cause_of_kinds, read_fail_on
 
@@ -90,17 +92,47 @@ def add_batch(group: click.Group) -> None:
 
 
 def _run(inputs: tuple[str, ...], out: str, **given: Any) -> int:
-    """The exit code: 0 all tasks succeeded, 1 some failed or are left (or the code of the cause), 130 stopped by a
-    signal."""
+    """The exit code: 0 all tasks succeeded, 1 some failed or are left (or the code of the cause), after a signal 128 +
+    its number."""
     fail_on = read_fail_on(given["fail_on"])
     if given["retry_errors"] and not given["resume"]:
         raise BadInvocation("--retry-errors needs --resume")
+    if out == "-":
+        raise BadInvocation("--out must be a file: --resume reads it")
     engine = _engine(_plan(inputs, os.path.abspath(out), given), given)
+    stops = _Stops(engine)
+    stops.install()
     failures = _drive(engine)
     for message in dict.fromkeys(_message(failure) for failure in failures):
         to_stderr(f"Error: {message}\n")
     cause = cause_of_run(engine.counts(), fail_on, failed=bool(failures))
-    return CODES[cause] if given["exit_codes"] == "detailed" or cause in ("", "interrupted") else 1
+    if cause == "interrupted":
+        return stops.exit_code
+    return CODES[cause] if given["exit_codes"] == "detailed" or not cause else 1
+
+
+class _Stops:
+    """The first signal ends the run in order, a further one at once."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._at = 0.0
+        self.exit_code = 0
+
+    def install(self) -> None:
+        """Handle the signals that are not ignored: `nohup`, and shells for what runs in the background, mean it."""
+        for name in EXIT_CODES:
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._take)
+
+    def _take(self, number: int, _frame: object) -> None:
+        code = EXIT_CODES[signal.Signals(number).name]
+        if self.exit_code and time.monotonic() > self._at + SAME_SIGNAL:
+            os._exit(code)  # processes end by themselves when we are gone
+        if not self.exit_code:
+            self._at, self.exit_code = time.monotonic(), code
+            self._engine.stop("interrupted")
 
 
 def _plan(inputs: tuple[str, ...], out: str, given: dict[str, Any]) -> Plan:
@@ -158,18 +190,7 @@ def _engine(plan: Plan, given: dict[str, Any]) -> Engine:
 
 
 def _drive(engine: Engine) -> list[BaseException]:
-    """Run the workers, with progress and signals, and finish OUT."""
-    asked = False
-
-    def on_signal(_number: int, _frame: object) -> None:
-        nonlocal asked
-        if asked:
-            os._exit(CODES["interrupted"])  # the second one; processes end by themselves when we are gone
-        asked = True
-        engine.stop("interrupted")
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, on_signal)
+    """Run the workers, with progress, and finish OUT."""
     progress = Progress(to_stderr, terminal=sys.stderr.isatty())
     failures = engine.run(lambda: progress.show(engine.counts()))
     progress.finish(engine.counts())

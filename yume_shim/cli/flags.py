@@ -80,6 +80,7 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--verbose", "Required by stream-json; makes json an array of all messages"),
     _switch("--include-partial-messages", "stream-json: add stream_event lines while the answer streams"),
     _switch("--replay-user-messages", "stream-json input and output: echo user lines with isReplay"),
+    _switch("--request-permits", "flat: ask the host before each request to a model", ours=True),
     _switch("--tool-use-deltas", "flat: show the arguments of tool calls as they stream", ours=True),
     _value("--delta-interval", "ms", "flat: collect pieces of text for so long into one line (0: not)", ours=True),
     _value("--max-line-bytes", "bytes", "Lower the size limit of an output line", ours=True),

@@ -45,6 +45,7 @@ def host_settings(sources: SettingSources) -> HostSettings:
         slash_commands=not sources.on("disable-slash-commands"),
         details=sources.flat,
         tool_deltas=sources.on("tool-use-deltas"),
+        request_permits=sources.on("request-permits") and sources.flat and lines,
         delta_interval=(sources.whole("delta-interval", "YUME_DELTA_INTERVAL") or 0) / 1000,
         merge_waiting=not sources.flat,
         watch_streams=_watch_streams(sources),

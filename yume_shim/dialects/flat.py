@@ -64,6 +64,7 @@ from yume_shim.types.events import (
     NoteAdded,
     Notice,
     PartialKept,
+    PermitAsked,
     Pong,
     PromptTaken,
     PromptWithdrawn,
@@ -239,7 +240,7 @@ class FlatDialect:
                 return [withdrawal_line(event)]
             case InputRejected() | CommandRefused() | ControlAnswered() | Pong() | LineEchoed():
                 return [self._host_line(event)]
-            case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked():
+            case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked() | PermitAsked():
                 from yume_shim.dialects.host_lines import question_line
 
                 return [question_line(event)]

@@ -7,7 +7,16 @@ from yume_shim.dialects.records.shared_records import ControlFailure, ControlRes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
-    from yume_shim.types.events import ControlAnswered, ElicitationAsked, HookAsked, ServerMessage, TrustAsked
+    from yume_shim.types.events import (
+        ControlAnswered,
+        ElicitationAsked,
+        HookAsked,
+        PermitAsked,
+        ServerMessage,
+        TrustAsked,
+    )
+
+    Question = ServerMessage | ElicitationAsked | HookAsked | TrustAsked | PermitAsked
 
 
 def control_response(event: ControlAnswered) -> Json:
@@ -19,21 +28,24 @@ def control_response(event: ControlAnswered) -> Json:
     return ControlResponse(response=ControlSuccess(request_id=event.request_id, response=event.body))
 
 
-def question_line(event: ServerMessage | ElicitationAsked | HookAsked | TrustAsked) -> Json:
-    """A control request of a hook or an MCP server, or about the trust in a folder."""
+def question_line(event: Question) -> Json:
+    """A control request of a hook or an MCP server, about the trust in a folder, or before a request to a model."""
     from yume_shim.dialects.records.nested_records import (
         ControlRequest,
         Elicitation,
         HookCallback,
         McpMessage,
+        RequestPermit,
         TrustFolder,
     )
-    from yume_shim.types.events import HookAsked, ServerMessage, TrustAsked
+    from yume_shim.types.events import HookAsked, PermitAsked, ServerMessage, TrustAsked
 
     if isinstance(event, TrustAsked):
         question = TrustFolder(cwd=event.cwd, left_out=list(event.left_out))  # type: ignore[arg-type]  # LeftOut.line
         return ControlRequest(request_id=event.ask_id, request=question)
-
+    if isinstance(event, PermitAsked):
+        permit = RequestPermit(provider=event.provider, model=event.model)
+        return ControlRequest(request_id=event.ask_id, request=permit)
     if isinstance(event, HookAsked):
         callback = HookCallback(callback_id=event.callback_id, input=event.input, tool_use_id=event.call_id)
         return ControlRequest(request_id=event.ask_id, request=callback)

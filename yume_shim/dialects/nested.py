@@ -62,6 +62,7 @@ from yume_shim.types.events import (
     NoteAdded,
     Notice,
     PartialKept,
+    PermitAsked,
     Pong,
     PromptTaken,
     PromptWithdrawn,
@@ -104,6 +105,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
+    from yume_shim.dialects.host_lines import Question
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import Event, ModelUsage, SessionInfo, Tagged
     from yume_shim.types.ports import Ids
@@ -193,6 +195,7 @@ class NestedDialect:
                 | ElicitationAsked()
                 | HookAsked()
                 | TrustAsked()
+                | PermitAsked()
                 | ApprovalWithdrawn()
                 | QuestionWithdrawn()
                 | ControlAnswered()
@@ -239,10 +242,7 @@ class NestedDialect:
     def _host_line(
         self,
         event: ApprovalAsked
-        | ServerMessage
-        | ElicitationAsked
-        | HookAsked
-        | TrustAsked
+        | Question
         | ApprovalWithdrawn
         | QuestionWithdrawn
         | ControlAnswered
@@ -256,7 +256,7 @@ class NestedDialect:
         match event:
             case ApprovalAsked():
                 return ask_line(event, None if tagged.child is None else tagged.child.agent_id)
-            case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked():
+            case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked() | PermitAsked():
                 return question_line(event)
             case ApprovalWithdrawn() | QuestionWithdrawn():
                 return ControlCancel(request_id=event.ask_id)

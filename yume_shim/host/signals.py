@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 else:
     import _signal  # `signal` is a layer of enums over it, for which every start would pay
 
-NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
-"""As far as the platform has them. SIGBREAK is Ctrl-Break on Windows. The death of the parent shows as the end of
-stdin."""
+EXIT_CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGBREAK": 149}
+"""The signals that are handled, as far as the platform has them, and the exit code after each. SIGBREAK is Ctrl-Break
+on Windows. The death of the parent shows as the end of stdin."""
 GRACE = 1.0
 """Seconds beyond the shutdown time that an orderly end may take."""
 SAME_SIGNAL = 0.1
@@ -58,7 +58,7 @@ class Signals:
             set_blocking(outgoing, False)
         # Before the handlers: a signal that came between would be caught, and nobody would hear of it.
         _signal.set_wakeup_fd(outgoing, warn_on_full_buffer=False)
-        for name in NAMES:
+        for name in EXIT_CODES:
             number = getattr(_signal, name, None)
             # nohup starts programs with SIGHUP ignored, and means it.
             if number is None or (name == "SIGHUP" and _signal.getsignal(number) == _signal.SIG_IGN):

@@ -498,7 +498,7 @@ export namespace Flat {
   interface ControlRequest {
     type: "control_request";
     request_id: string;
-    request: CanUseTool | HookCallback | McpMessage | Elicitation | TrustFolder;
+    request: CanUseTool | HookCallback | McpMessage | Elicitation | TrustFolder | RequestPermit;
   }
   /** The question of this id no longer needs an answer. */
   interface ControlCancel {
@@ -678,6 +678,12 @@ export namespace Flat {
     subtype: "trust_folder";
     cwd: string;
     left_out: LeftOut[];
+  }
+  /** May a request be sent to this model now? Asked in flat with `--request-permits`, for hosts that keep several processes to one rate. The request is sent when the answer has come, whatever it says. */
+  interface RequestPermit {
+    subtype: "request_permit";
+    provider: string;
+    model: string;
   }
   /** One place of a unified diff. `lines` begin with a blank, `-`, `+` or `\`. */
   interface Hunk {
@@ -1100,7 +1106,7 @@ export namespace StreamJson {
   interface ControlRequest {
     type: "control_request";
     request_id: string;
-    request: CanUseTool | HookCallback | McpMessage | Elicitation | TrustFolder;
+    request: CanUseTool | HookCallback | McpMessage | Elicitation | TrustFolder | RequestPermit;
   }
   /** The question of this id no longer needs an answer. */
   interface ControlCancel {
@@ -1354,6 +1360,12 @@ export namespace StreamJson {
     subtype: "trust_folder";
     cwd: string;
     left_out: LeftOut[];
+  }
+  /** May a request be sent to this model now? Asked in flat with `--request-permits`, for hosts that keep several processes to one rate. The request is sent when the answer has come, whatever it says. */
+  interface RequestPermit {
+    subtype: "request_permit";
+    provider: string;
+    model: string;
   }
   /** The limit that is used most, in the Claude CLI's words. `resetsAt` is in seconds since 1970. */
   interface RateLimitInfo {
@@ -2256,6 +2268,7 @@ export namespace HostAnswers {
     mcp_message: McpReply;
     elicitation: ElicitationReply;
     trust_folder: TrustReply;
+    request_permit: PermitReply;
   }
   /** The call may run. `updatedInput` replaces its input; `updatedPermissions` are rules, folders or a mode from the suggestions. */
   interface AllowCall {
@@ -2284,5 +2297,8 @@ export namespace HostAnswers {
   /** Whether what the question lists may start. */
   interface TrustReply {
     trusted: boolean;
+  }
+  /** The request may be sent. */
+  interface PermitReply {
   }
 }

@@ -45,6 +45,7 @@ from yume_shim.types.side_events import HookEnded as HookEnded
 from yume_shim.types.side_events import HookNotice as HookNotice
 from yume_shim.types.side_events import HookStarted as HookStarted
 from yume_shim.types.side_events import LocalCommandDone as LocalCommandDone
+from yume_shim.types.side_events import PermitAsked as PermitAsked
 from yume_shim.types.side_events import QuestionWithdrawn as QuestionWithdrawn
 from yume_shim.types.side_events import ServerMessage as ServerMessage
 from yume_shim.types.side_events import ServersChanged as ServersChanged
@@ -399,6 +400,7 @@ EngineEvent = (
     | ServerMessage
     | ElicitationAsked
     | TrustAsked
+    | PermitAsked
     | FileAsked
     | ServersChanged
     | CommandsChanged

@@ -56,6 +56,7 @@ _KINDS: Mapping[str, Cause] = {
     "cancelled": "interrupted",
     "internal": "other",
 }
+"""Of the kinds of failures."""
 _OUTCOMES: Mapping[str, Cause] = {
     "max_turns": "turns",
     "max_budget": "budget",

@@ -110,6 +110,8 @@ class HostSettings(Value):
     """Flat: events for hosts that draw what happens (waiting calls, live output, how full the context is)."""
     tool_deltas: bool = False
     """Flat: show the arguments of calls as they stream (`--tool-use-deltas`)."""
+    request_permits: bool = False
+    """Flat: the host is asked before each request to a model (`--request-permits`)."""
     delta_interval: float = 0.0
     """Flat: seconds for which pieces of text are collected into one line (`--delta-interval`, milliseconds)."""
     watch_streams: bool = False  # stop answers that repeat themselves, and edits that cannot match

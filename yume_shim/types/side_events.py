@@ -87,6 +87,14 @@ class TrustAsked(Value):
     left_out: tuple[Json, ...]
 
 
+class PermitAsked(Value):
+    """May a request be sent to this model now? Asked of hosts that keep several processes to one rate."""
+
+    ask_id: str
+    provider: str
+    model: str
+
+
 class FileAsked(Value):
     """A file tool reads or writes through the host, which may have unsaved text of the file. `path` is resolved and
     judged; `text` None = read it."""

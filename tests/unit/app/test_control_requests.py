@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.helpers.engine_fakes import SPEC, Bench, FunctionTools, ScriptedProvider, TableGate, answer, info, says
+from tests.helpers.fakes import FakeIds
 from yume_shim.app.control_requests import ControlRequests
 from yume_shim.app.lazy_agents import LazyAgents
 from yume_shim.app.lazy_hooks import LazyHooks
@@ -18,6 +19,7 @@ from yume_shim.app.providers import Providers
 from yume_shim.app.session_requests import SessionParts
 from yume_shim.engine.session import Session
 from yume_shim.host.control import MAX_LATER, ControlResponder, Later
+from yume_shim.host.host_requests import HostRequests
 from yume_shim.types.agents import AgentSettings
 from yume_shim.types.blocks import Text
 from yume_shim.types.commands import ControlAsk, EndOfInput, UserInput
@@ -91,7 +93,14 @@ class Host:
         models = ({"value": "default"},)
         services = self.bench.services
         self.keys = EndpointKeys(services.settings)
-        providers = Providers(services.settings, self.keys, services.ids, services.clock, services.log)
+        providers = Providers(
+            services.settings,
+            self.keys,
+            services.ids,
+            services.clock,
+            services.log,
+            HostRequests(lambda _: "", FakeIds()),
+        )
         self.tasks = LazyTasks(self.bench.emit, services.ids.uuid, lambda: self.session.notify)
         self.agents = LazyAgents(AgentSettings(), no_agents, print, offered=("Agent",), background=True)
         requests = ControlRequests(

@@ -10,6 +10,7 @@ from tests.helpers.fakes import FakeClock, FakeIds, cancel
 from tests.helpers.settings import settings_with
 from yume_shim.app.models import EndpointKeys, ModelResolver
 from yume_shim.app.providers import MissingKeyProvider, Providers
+from yume_shim.host.host_requests import HostRequests
 from yume_shim.providers.cassettes.replay import ReplayProvider
 from yume_shim.providers.keys.keyring import KeyringProvider
 from yume_shim.types.blocks import Message, Text
@@ -37,7 +38,14 @@ class Stage:
         made = settings_with(env=env, config_file="config.toml", **settings)
         keys = EndpointKeys(made)
         self.models = ModelResolver(made, keys)
-        self.providers = Providers(made, keys, FakeIds(), FakeClock(), lambda *line: self.logged.append(line))
+        self.providers = Providers(
+            made,
+            keys,
+            FakeIds(),
+            FakeClock(),
+            lambda *line: self.logged.append(line),
+            HostRequests(lambda _: "", FakeIds()),
+        )
 
     def spec(self, name: str = "openai/gpt-5.4") -> ModelSpec:
         return self.models.resolve(name)

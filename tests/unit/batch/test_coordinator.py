@@ -26,7 +26,7 @@ class Run:
 
     def done(self, worker: str, name: str, kind: str = "", cost: float = 0.0, **more: Any) -> None:
         row = {"id": name, "result": "", "cost_usd": cost, **more}
-        self.it.done(worker, row | ({"error": {"kind": kind}} if kind else {}), 10, 1)
+        self.it.done(worker, row | ({"error": {"kind": kind}} if kind else {}), 10)
 
     def rows(self) -> list[tuple[str, str, int]]:
         lines = [json.loads(line) for line in self.path.read_bytes().splitlines()]
@@ -95,6 +95,7 @@ def test_a_refusal_makes_the_whole_lane_wait(tmp_path: Path) -> None:
     assert second is not None
     run.it.provider(first.group, "anthropic")
     run.it.provider(second.group, "openai")
+    assert run.it.permit("a", "request", "anthropic", 0) == 0
     run.it.refused("a", 30)
     run.done("a", first.id)
     free = run.it.next("a", first.group).task
@@ -122,16 +123,26 @@ def test_the_budget_counts_what_runs_and_what_earlier_runs_spent(tmp_path: Path)
     for name in ("t0", "t1"):
         assert run.it.next("a", None).task is not None
         run.done("a", name, cost=0.3)
-    assert run.it.next("a", None).task is not None
-    assert run.it.next("b", None).task is not None  # 0.6 spent, 0.3 expected
-    assert run.it.next("c", None).task is None  # 0.6 spent, 0.6 expected
+    assert run.it.next("a", None).task is not None  # 0.6 spent, 0.3 expected
+    assert run.it.next("b", None).task is None  # 0.6 spent, 0.6 expected
     assert run.it.stopped() == "budget"
     run.done("a", "t2", cost=0.3)
-    run.done("b", "t3", cost=0.3)
     run.it.finish(None)
     later = Run(tmp_path, 5, budget_usd=1.0)
-    assert later.it.next("a", None).task is None
-    assert later.it.counts().resumed == 4
+    assert later.it.next("a", None).task is None  # 0.9 spent, 0.3 expected by the rows of before
+    assert later.it.counts().resumed == 3
+
+
+def test_tokens_are_debited_while_a_task_goes_on(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2, tpm=600.0)
+    for worker in ("a", "b"):
+        run.it.next(worker, None)
+    assert run.it.permit("a", "1", "anthropic", 0) == 0
+    assert run.it.permit("b", "2", "anthropic", 0) > 0  # 500 are expected of the first
+    assert run.it.permit("a", "3", "anthropic", 100) == 0  # its first request needed 100
+    run.clock.now += 1
+    assert run.it.permit("b", "2", "anthropic", 0) == 0
+    assert run.it.permit("nobody", "4", "anthropic", 0) == 0
 
 
 def test_the_deadline(tmp_path: Path) -> None:

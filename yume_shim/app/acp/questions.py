@@ -18,6 +18,7 @@ from yume_shim.types.events import (
     ElicitationAsked,
     FileAsked,
     HookAsked,
+    PermitAsked,
     ServerMessage,
     TrustAsked,
 )
@@ -65,7 +66,7 @@ class Questions:
                     self._open.pop(next(iter(self._open)))
         elif isinstance(event, ElicitationAsked):
             self.answer(event.ask_id, HostReply("answered", {"action": "decline"}))
-        elif isinstance(event, (TrustAsked, HookAsked, ServerMessage)):
+        elif isinstance(event, (TrustAsked, PermitAsked, HookAsked, ServerMessage)):
             self.answer(event.ask_id, HostReply("error", error=NOT_OFFERED))
 
     def take(self, reply: RpcReply) -> bool:

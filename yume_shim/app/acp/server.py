@@ -40,7 +40,6 @@ MAX_LINE_BYTES = 32 << 20
 MAX_SESSIONS = 64
 SHUTDOWN_S = 2.0
 """How long an orderly end may take."""
-SIGNAL_CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGBREAK": 149}
 CAPABILITIES: Json = {
     "loadSession": True,
     "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
@@ -53,7 +52,7 @@ def run(values: Values, env: Mapping[str, str], listeners: Sequence[Listener] = 
     """Serve one client until it closes the input; returns the exit code. `listeners` receive every event of every
     session before it is printed."""
     from yume_shim.host.imports import one_at_a_time
-    from yume_shim.host.signals import Signals
+    from yume_shim.host.signals import EXIT_CODES, Signals
 
     one_at_a_time()  # the reader and the main thread import at the same time
     deadline = None
@@ -72,7 +71,7 @@ def run(values: Values, env: Mapping[str, str], listeners: Sequence[Listener] = 
     server.wait()
     signals.settle()
     code = deadline.exit_code if deadline is not None else 0
-    return SIGNAL_CODES.get(signals.first, code)
+    return EXIT_CODES.get(signals.first, code)
 
 
 class AcpServer:

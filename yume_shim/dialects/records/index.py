@@ -169,6 +169,7 @@ QUESTIONS: Mapping[type[Record], tuple[type[Record], ...]] = {
     nested_records.McpMessage: (input_records.McpReply,),
     nested_records.Elicitation: (input_records.ElicitationReply,),
     nested_records.TrustFolder: (input_records.TrustReply,),
+    nested_records.RequestPermit: (input_records.PermitReply,),
 }
 """Each question of ours, and what the host's answer holds."""
 ACP: tuple[type[Record], ...] = (

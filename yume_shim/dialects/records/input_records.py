@@ -241,3 +241,8 @@ class TrustReply(Record):
     """Whether what the question lists may start."""
 
     trusted: bool
+
+
+@record
+class PermitReply(Record):
+    """The request may be sent."""

@@ -170,7 +170,7 @@ class ControlRequest(Record):
 
     type: Literal["control_request"] = "control_request"
     request_id: str
-    request: CanUseTool | HookCallback | McpMessage | Elicitation | TrustFolder
+    request: CanUseTool | HookCallback | McpMessage | Elicitation | TrustFolder | RequestPermit
 
 
 @record
@@ -228,6 +228,16 @@ class TrustFolder(Record):
     subtype: Literal["trust_folder"] = "trust_folder"
     cwd: str
     left_out: list[LeftOut]
+
+
+@record
+class RequestPermit(Record):
+    """May a request be sent to this model now? Asked in flat with `--request-permits`, for hosts that keep several
+    processes to one rate. The request is sent when the answer has come, whatever it says."""
+
+    subtype: Literal["request_permit"] = "request_permit"
+    provider: str
+    model: str
 
 
 @record
