@@ -43,9 +43,13 @@ class OutFile:
             if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
                 raise BadInvocation(f"{path} is no ordinary file: --resume could not read it")  # opening a pipe waits
             self._fd = os.open(path, FLAGS | os.O_CREAT, 0o644)
-            if not try_lock(self._fd, LOCK_PLACE):
-                raise OutBusy(f"another run writes to {path}")
-            self._take_over(resume=resume, keep=keep)
+            try:
+                if not try_lock(self._fd, LOCK_PLACE):
+                    raise OutBusy(f"another run writes to {path}")
+                self._take_over(resume=resume, keep=keep)
+            except (OSError, BadInvocation):
+                os.close(self._fd)
+                raise
         except OSError as error:
             raise BadInvocation(f"cannot write {path}: {error.strerror}") from None
 

@@ -63,7 +63,7 @@ class FlatOrder:
 
     def _feed(self, line: Json) -> Iterator[str]:
         kind, subtype = line.get("type"), line.get("subtype")
-        parent = line.get("parent_tool_use_id")
+        parent = _id(line.get("parent_tool_use_id"))
         if self._state == "new":
             yield from self._first(kind, subtype)
             return
@@ -76,7 +76,7 @@ class FlatOrder:
                 return
         if parent is None:
             yield from self._main(line, kind, subtype)
-        elif parent not in self._parents and not str(parent).startswith(FORKED_COMMAND):
+        elif parent not in self._parents and not parent.startswith(FORKED_COMMAND):
             yield f"parent_tool_use_id: there was no call {parent!r}"
         if kind in ("tool_use", "tool_output", "tool_result") or (kind == "system" and subtype in _ABOUT_CALLS):
             yield from self._call(line, kind, parent)
@@ -124,17 +124,17 @@ class FlatOrder:
     def _call(self, line: Json, kind: Any, parent: str | None) -> Iterator[str]:
         running = self._running.get(parent)
         if kind == "tool_use":
-            call = line.get("id")
+            call = _id(line.get("id"))
             if running is not None:
                 yield f"`tool_use` before the `tool_result` of {running!r}"
             if call in self._parents:
                 yield f"`tool_use` {call!r} comes twice"
-            if isinstance(call, str):
+            if call is not None:
                 self._running[parent] = call
                 self._parents.add(call)
             return
-        call = line.get("tool_use_id")
-        if call != running:
+        call = _id(line.get("tool_use_id"))
+        if call is None or call != running:
             yield f"`{line.get('subtype') or kind}` of {call!r}, which is not running"
         elif kind == "tool_result":
             del self._running[parent]
@@ -159,7 +159,7 @@ class NestedOrder:
         return ["the stream ends inside a turn: `result` is missing"] if self._state == "turn" else []
 
     def _feed(self, line: Json) -> Iterator[str]:
-        kind, parent = line.get("type"), line.get("parent_tool_use_id")
+        kind, parent = line.get("type"), _id(line.get("parent_tool_use_id"))
         if kind == "system" and line.get("subtype") == "init":
             if self._state == "turn":
                 yield "`init` before `result` of the turn before"
@@ -232,6 +232,11 @@ class _PartialOrder:
         if self._message:
             yield "`result` before `message_stop` of the message"
         self._message, self._block = False, None
+
+
+def _id(value: Any) -> str | None:
+    """An id as a text. One of another type is wrong, and the check of the fields says so."""
+    return value if value is None else str(value)
 
 
 def _blocks(line: Json) -> Iterator[Json]:

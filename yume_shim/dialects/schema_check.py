@@ -51,6 +51,8 @@ class SchemaCheck:
         self._schema = schema
         self._defs: Json = schema.get("$defs", {})
         self._strict = strict
+        self._tables: dict[int, tuple[str, dict[Any, list[Json]]]] = {}
+        """Of each choice the field that all its branches ask for, and the branches by its value: lines have dozens."""
 
     def problems(self, value: Any) -> list[str]:
         """What is wrong, as `field: reason`; [] if nothing is."""
@@ -116,13 +118,25 @@ class SchemaCheck:
 
     def _branches(self, value: Json, schema: Json, path: str) -> Iterator[str]:
         applied = False
-        for branch in schema["allOf"]:
+        for branch in self._branches_for(schema["allOf"], value):
             if self._matches(value, branch["if"]):
                 applied = True
                 yield from self._check(value, branch["then"], path)
         if not applied and self._strict and not schema.get("x-open"):
             kind = " ".join(_quote(value[name]) for name in ("type", "subtype", "behavior") if name in value)
             yield f"{_at(path)}unknown kind {kind}".rstrip()
+
+    def _branches_for(self, branches: list[Json], value: Json) -> list[Json]:
+        if id(branches) not in self._tables:
+            common = set.intersection(*(set(branch["if"]["properties"]) for branch in branches))
+            name = min(common, default="")
+            table: dict[Any, list[Json]] = {}
+            for branch in branches if name else ():
+                table.setdefault(branch["if"]["properties"][name]["const"], []).append(branch)
+            self._tables[id(branches)] = name, table
+        name, table = self._tables[id(branches)]
+        kind = value.get(name)
+        return table.get(kind, []) if isinstance(kind, str) else branches
 
     def _matches(self, value: Json, condition: Json) -> bool:
         fits = all(_same(value.get(name, _MISSING), part["const"]) for name, part in condition["properties"].items())
