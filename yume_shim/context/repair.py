@@ -13,25 +13,15 @@ hits.
 
 from __future__ import annotations
 
-from yume_shim.types.blocks import NOTHING, Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
+from _operator import is_
+
+from yume_shim.types.blocks import Message, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import ANTHROPIC_MESSAGES
-from yume_shim.types.value import Value, replace
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from yume_shim.types.blocks import Block
     from yume_shim.types.models import ModelSpec
-
-MISSING_RESULT = (
-    "This call was cut off before a result was recorded. It may have run in part or not at all: "
-    "check its effects before relying on them or calling it again."
-)
-"""Replaces a result that was never recorded."""
-
-OPENING_NOTE = "[The conversation before this point is not included.]"
-"""Put before a history that starts with the assistant: dropping the answer would lose its content."""
 
 SIGNED_API = ANTHROPIC_MESSAGES
 """The API that checks signatures on thinking ("Invalid `signature` in `thinking` block") and refuses an assistant
@@ -45,247 +35,75 @@ class Repaired(Value):
     notes: tuple[str, ...] = ()
 
 
-def repair(messages: tuple[Message, ...], target: ModelSpec) -> Repaired:
-    """Make `messages` acceptable to `target`."""
-    return Repaired(messages) if plainly_legal(messages) else thoroughly(messages, target)
+def repair(messages: tuple[Message, ...], target: ModelSpec, legal: LegalPrefix | None = None) -> Repaired:
+    """Make `messages` acceptable to `target`. `legal` remembers what it has seen of a history that grows."""
+    if (legal or LegalPrefix()).covers(messages, target):
+        return Repaired(messages)
+    from yume_shim.context.thorough_repair import thoroughly
+
+    return thoroughly(messages, target)
 
 
-def plainly_legal(messages: tuple[Message, ...]) -> bool:
-    """Is there certainly nothing to do? A quick check of the ordinary case (text, calls and their results, in turns),
-    because a long history is sent again with every request. Anything else, such as thinking, is checked thoroughly."""
-    waiting: list[str] = []
-    seen: set[str] = set()
-    expected = "user"
-    for message in messages:
-        if message.role != expected or not message.blocks:
-            return False
-        if expected == "user":
-            if not _answers_plainly(message.blocks, waiting):
+class LegalPrefix:
+    """Is there certainly nothing to do? A quick check of the ordinary case: text, reasoning of the same model, calls
+    and their results, in turns. Anything else is checked thoroughly. A long history is sent again with every request,
+    so only the messages that were added since are looked at."""
+
+    def __init__(self) -> None:
+        self._forget("")
+
+    def _forget(self, origin: str) -> None:
+        self._origin = origin
+        self._known: list[Message] = []
+        """The messages that are legal."""
+        self._seen: set[str] = set()
+        """The ids of all calls."""
+        self._waiting: list[str] = []
+        """The ids of the calls of the last message."""
+
+    def covers(self, messages: tuple[Message, ...], target: ModelSpec) -> bool:
+        """Is all of this history legal?"""
+        known = self._known
+        if target.origin != self._origin or len(messages) < len(known) or not all(map(is_, known, messages)):
+            self._forget(target.origin)
+        for message in messages[len(self._known) :]:
+            user = len(self._known) % 2 == 0
+            if not (self._user(message) if user else self._answer(message, target)):
+                self._forget(target.origin)
                 return False
-            waiting, expected = [], "assistant"
-            continue
-        expected = "user"
+            self._known.append(message)
+        return not self._waiting
+
+    def _user(self, message: Message) -> bool:
+        """One result for each call, in order, and only text after them."""
+        blocks, count = message.blocks, len(self._waiting)
+        if message.role != "user" or not blocks or len(blocks) < count:
+            return False
+        for block, call_id in zip(blocks, self._waiting, strict=False):
+            if type(block) is not ToolResult or block.call_id != call_id or not isinstance(block.content, str):
+                return False
+        self._waiting = []
+        return all(type(block) is Text and bool(block.text.strip()) for block in blocks[count:])
+
+    def _answer(self, message: Message, target: ModelSpec) -> bool:
+        if message.role != "assistant" or not message.blocks:
+            return False
+        api = target.endpoint.api
         for block in message.blocks:
-            if type(block) is ToolCall and block.id not in seen:
-                seen.add(block.id)
-                waiting.append(block.id)
+            if type(block) is ToolCall and block.id not in self._seen:
+                self._seen.add(block.id)
+                self._waiting.append(block.id)
+            elif type(block) is Thinking:
+                if message.origin != target.origin or not replayable(block, api):
+                    return False
             elif type(block) is not Text or not block.text.strip():
                 return False
-    return not waiting
+        return api != SIGNED_API or type(message.blocks[-1]) is not Thinking
 
 
-def _answers_plainly(blocks: tuple[Block, ...], waiting: list[str]) -> bool:
-    """One result for each call, in order, and only text after them."""
-    count = len(waiting)
-    if len(blocks) < count:
-        return False
-    for block, call_id in zip(blocks, waiting, strict=False):
-        if type(block) is not ToolResult or block.call_id != call_id or not isinstance(block.content, str):
-            return False
-    return all(type(block) is Text and bool(block.text.strip()) for block in blocks[count:])
-
-
-def thoroughly(messages: tuple[Message, ...], target: ModelSpec) -> Repaired:
-    """Check every block, pair every call with its result, repair what is not legal."""
-    log = _Log()
-    origin = target.origin
-    readable = _merged((_readable(message, target, log) for message in messages), origin)
-    if target.endpoint.api == SIGNED_API:
-        readable = _merged((_without_last_thinking(message, log) for message in readable), origin)
-    paired = _pair(readable, origin, log)
-    if paired and paired[0].role == "assistant":
-        paired.insert(0, Message("user", (Text(OPENING_NOTE),)))
-        log.count("opening")
-    return Repaired(tuple(paired), log.notes())
-
-
-# ---------------------------------------------------------------- blocks
-
-
-def _readable(message: Message, target: ModelSpec, log: _Log) -> Message:
-    """The message without blocks that its role cannot have or the target cannot read."""
-    kept: list[Block] = []
-    for block in message.blocks:
-        reason = _reason_to_drop(block, message, target)
-        if reason:
-            log.count(reason)
-        else:
-            kept.append(_without_blank_text(block) if isinstance(block, ToolResult) else block)
-    blocks = tuple(kept)
-    return message if blocks == message.blocks else replace(message, blocks=blocks)
-
-
-def _reason_to_drop(block: Block, message: Message, target: ModelSpec) -> str:
-    """Why the block cannot be sent ("" = it can)."""
-    assistant = message.role == "assistant"
-    match block:
-        case Text():
-            return "" if block.text.strip() else "blank"
-        case Thinking():
-            own = assistant and message.origin == target.origin
-            return "" if own and _replayable(block, target.endpoint.api) else "thinking"
-        case ToolCall():
-            return "" if assistant else "misplaced"
-        case ToolResult() | Image() | Document():
-            return "misplaced" if assistant else ""
-        case Other():
-            return "" if block.api == target.endpoint.api else "foreign"
-
-
-def _replayable(block: Thinking, api: str) -> bool:
+def replayable(block: Thinking, api: str) -> bool:
     """Is there something to send back, and the signature that it needs?"""
     own = block.opaque.get(api)
     if api == SIGNED_API:
         return isinstance(own, dict) and bool(own.get("signature") or own.get("data"))
     return bool(block.text.strip() or own)
-
-
-def _without_blank_text(result: ToolResult) -> ToolResult:
-    """The result without blank text among its parts: empty text blocks are refused, an empty string is not."""
-    if isinstance(result.content, str):
-        return result
-    parts = tuple(part for part in result.content if not isinstance(part, Text) or part.text.strip())
-    if len(parts) == len(result.content) and parts:
-        return result
-    return replace(result, content=parts or "")
-
-
-def _without_last_thinking(message: Message, log: _Log) -> Message:
-    blocks = message.blocks
-    end = len(blocks)
-    while message.role == "assistant" and end and isinstance(blocks[end - 1], Thinking):
-        end -= 1
-        log.count("thinking")
-    return message if end == len(blocks) else replace(message, blocks=blocks[:end])
-
-
-# ---------------------------------------------------------------- messages
-
-
-def _merged(messages: Iterable[Message], origin: str) -> list[Message]:
-    out: list[Message] = []
-    for message in messages:
-        _append(out, message, origin)
-    return out
-
-
-def _append(out: list[Message], message: Message, origin: str) -> None:
-    """Add a message, joined to the last one if both have the same role. Empty messages are dropped."""
-    if not message.blocks:
-        return
-    if not out or out[-1].role != message.role:
-        out.append(message)
-        return
-    last = out[-1]
-    if last.origin == message.origin:
-        out[-1] = replace(last, blocks=last.blocks + message.blocks)
-        return
-    # Two authors in one message: it keeps the target's name if one of them is the target, so that the target gets its
-    # opaque data back; the other author's data must not be mistaken for it.
-    author = origin if origin in (last.origin, message.origin) else last.origin
-    out[-1] = Message(last.role, _blocks_as(last, author) + _blocks_as(message, author), author)
-
-
-def _blocks_as(message: Message, author: str) -> tuple[Block, ...]:
-    """The blocks with `author` as their author: the opaque data of other authors is removed."""
-    return message.blocks if message.origin == author else tuple(_without_opaque(block) for block in message.blocks)
-
-
-def _without_opaque(block: Block) -> Block:
-    if isinstance(block, (Text, Thinking, ToolCall)) and block.opaque:
-        return replace(block, opaque=NOTHING)
-    return block
-
-
-# ---------------------------------------------------------------- calls and results
-
-
-def _pair(messages: list[Message], origin: str, log: _Log) -> list[Message]:
-    """Give every call its one result in the next message; drop results without a call."""
-    out: list[Message] = []
-    used: set[str] = set()
-    waiting: list[tuple[str, str]] = []
-    """The calls of the last assistant message: (id as stored, id as sent)."""
-    for message in messages:
-        if message.role == "assistant":
-            if waiting:
-                _append(out, Message("user", _answers(waiting, (), log)), origin)
-            message, waiting = _unique_ids(message, used)
-        else:
-            rest = tuple(block for block in message.blocks if not isinstance(block, ToolResult))
-            blocks = _answers(waiting, message.blocks, log) + rest
-            if blocks != message.blocks:
-                message = replace(message, blocks=blocks)
-            waiting = []
-        _append(out, message, origin)
-    if waiting:
-        _append(out, Message("user", _answers(waiting, (), log)), origin)
-    return out
-
-
-def _unique_ids(message: Message, used: set[str]) -> tuple[Message, list[tuple[str, str]]]:
-    """Rename calls whose id was used before ("`tool_use` ids must be unique"). The new id depends only on earlier
-    messages, so it does not change when the history grows."""
-    pairs: list[tuple[str, str]] = []
-    blocks: list[Block] = []
-    for block in message.blocks:
-        if isinstance(block, ToolCall):
-            sent, count = block.id, 1
-            while sent in used or not sent:
-                count += 1
-                sent = f"{block.id or 'call'}_{count}"
-            used.add(sent)
-            pairs.append((block.id, sent))
-            if sent != block.id:
-                block = replace(block, id=sent)
-        blocks.append(block)
-    if all(stored == sent for stored, sent in pairs):
-        return message, pairs
-    return replace(message, blocks=tuple(blocks)), pairs
-
-
-def _answers(waiting: list[tuple[str, str]], blocks: tuple[Block, ...], log: _Log) -> tuple[Block, ...]:
-    """One result for each waiting call, in their order: the recorded one, or one that says it is missing."""
-    recorded: dict[str, list[ToolResult]] = {}
-    for block in blocks:
-        if isinstance(block, ToolResult):
-            recorded.setdefault(block.call_id, []).append(block)
-    answers: list[Block] = []
-    for stored, sent in waiting:
-        found = recorded.get(stored)
-        if found:
-            result = found.pop(0)
-            answers.append(result if stored == sent else replace(result, call_id=sent))
-        else:
-            answers.append(ToolResult(sent, MISSING_RESULT, is_error=True))
-            log.count("missing")
-    for _ in range(sum(map(len, recorded.values()))):
-        log.count("orphan")
-    return tuple(answers)
-
-
-# ---------------------------------------------------------------- notes
-
-_SENTENCES = {
-    "thinking": "reasoning blocks left out: another model's, unsigned, or without an answer after them: {}",
-    "foreign": "blocks that only another API understands left out: {}",
-    "misplaced": "blocks on the wrong side of the conversation left out: {}",
-    "orphan": "tool results without a call left out: {}",
-    "missing": "tool calls without a result answered with an error: {}",
-    "opening": "the history began with the assistant; a note for the user was put before it: {}",
-}
-
-
-class _Log:
-    """Counts changes by kind. Blank text is counted too, but has no sentence, because nothing is lost with it."""
-
-    __slots__ = ("_counts",)
-
-    def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
-
-    def count(self, kind: str) -> None:
-        self._counts[kind] = self._counts.get(kind, 0) + 1
-
-    def notes(self) -> tuple[str, ...]:
-        return tuple(text.format(self._counts[kind]) for kind, text in _SENTENCES.items() if kind in self._counts)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 
 from yume_shim.context.estimate import Measured, frame_size
+from yume_shim.context.repair import LegalPrefix
 from yume_shim.context.result_trimming import TrimPlan
 from yume_shim.engine.budget import Budget
 from yume_shim.engine.host_options import HostOptions
@@ -51,6 +52,8 @@ class Conversation:
         self.models = ModelChoice(services, spec, fallback, chain)
         self.options = HostOptions(services.settings)
         self._parent = parent
+        self.legal = LegalPrefix()
+        """What is known of the history as it was last sent."""
         self._reset()
         self._instructions: Instructions | None = None
         self._frame: tuple[object, tuple[int, int, int]] | None = None

@@ -358,7 +358,7 @@ class Requests:
             if kept != messages:
                 self._tell_once("reasoning", "history: reasoning from before a change of the conversation left out")
             messages = kept
-        repaired = repair(messages, self._spec)
+        repaired = repair(messages, self._spec, conversation.legal)
         self._report(repaired.notes)
         messages = repaired.messages
         if conversation.preamble and messages:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Message
 
-WORTH_WARMING = 300_000
+WORTH_WARMING = 600_000
 """From this file size in bytes on, loading the fast parser costs less than it saves."""
 
 

@@ -8,14 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yume_shim.context.repair import (
-    MISSING_RESULT,
-    OPENING_NOTE,
-    Repaired,
-    plainly_legal,
-    repair,
-    thoroughly,
-)
+from tests.helpers.counting import calls_of
+from yume_shim.context.repair import LegalPrefix, Repaired, repair
+from yume_shim.context.thorough_repair import MISSING_RESULT, OPENING_NOTE, thoroughly
 from yume_shim.types.blocks import Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import ANTHROPIC_MESSAGES, Endpoint, ModelSpec
 
@@ -232,19 +227,38 @@ PLAIN_HISTORIES = st.lists(
 
 
 @settings(max_examples=1_000)
-@given(HISTORIES | PLAIN_HISTORIES, TARGETS)
+@given(HISTORIES | PLAIN_HISTORIES, HISTORIES | PLAIN_HISTORIES, TARGETS)
 def test_the_quick_check_never_accepts_what_the_thorough_one_would_change(
-    history: tuple[Message, ...], target: ModelSpec
+    history: tuple[Message, ...], more: tuple[Message, ...], target: ModelSpec
 ) -> None:
-    for messages in (history, thoroughly(history, target).messages):
-        if plainly_legal(messages):
+    legal = LegalPrefix()
+    repaired = thoroughly(history, target).messages
+    for messages in (history, repaired, repaired + more, thoroughly(repaired + more, target).messages, history):
+        accepted = legal.covers(messages, target)
+        assert accepted == LegalPrefix().covers(messages, target)  # whatever it has seen before
+        if accepted:
             assert thoroughly(messages, target) == Repaired(messages)
 
 
 def test_the_quick_check_accepts_an_ordinary_history() -> None:
-    ordinary = (user(Text("a")), said(Text("b"), call("1")), user(ToolResult("1", "r"), Text("c")), said(Text("d")))
-    assert plainly_legal(ordinary)
-    assert not plainly_legal(ordinary[1:])
+    thought = Thinking("t", opaque=SIGNED)
+    ordinary = (
+        user(Text("a")),
+        said(thought, Text("b"), call("1")),
+        user(ToolResult("1", "r"), Text("c")),
+        said(Text("d")),
+    )
+    assert LegalPrefix().covers(ordinary, CLAUDE)
+    assert not LegalPrefix().covers(ordinary, GEMINI)
+    assert not LegalPrefix().covers(ordinary[1:], CLAUDE)
+    assert not LegalPrefix().covers((*ordinary[:-1], said(Text("d"), thought)), CLAUDE)
+
+
+def test_the_quick_check_looks_only_at_what_was_added() -> None:
+    history = tuple(message for number in range(500) for message in (user("a"), said(f"b{number}")))
+    legal = LegalPrefix()
+    whole, more = (calls_of(lambda end=end: legal.covers(history[:end], CLAUDE)) for end in (996, 1_000))  # type: ignore[misc]
+    assert more < whole / 50
 
 
 @given(HISTORIES, TARGETS)

@@ -4,12 +4,12 @@ only."""
 from __future__ import annotations
 
 import os
-import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.helpers.counting import calls_of
 from tests.helpers.fakes import cancel
 from tests.helpers.wire_cases import WireTransport, cases, no_log, one_by_one
 from yume_shim.dialects.acp import AcpDialect
@@ -140,23 +140,6 @@ def stream(count: int, size: int) -> None:
             output.emit(event)
     finally:
         os.close(fd)
-
-
-def calls_of(work: Callable[[], None]) -> int:
-    """How many functions are called: a measure of work that a busy machine does not change."""
-    count = 0
-
-    def see(frame: Any, what: str, about: Any) -> None:
-        nonlocal count
-        count += what in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(see)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 @pytest.mark.parametrize("size", [100, 65_536])
