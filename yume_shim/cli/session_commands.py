@@ -140,7 +140,7 @@ class _Sessions:
             self._say_json([_facts(listed) for listed in found])
             return
         if not found:
-            self._say("No sessions.\n")
+            self._say(f"No sessions.{self._elsewhere(everywhere)}\n")
         self._say("".join(_row(listed, everywhere) for listed in found))
 
     def show(self, session: str, as_json: bool, opened: bool, full: bool) -> None:
@@ -158,6 +158,11 @@ class _Sessions:
         cost = sum(entry.cost_usd for entry in stored.used)
         self._say_json(_facts(listed) | {"model": stored.model, "costUSD": cost, "messages": messages})
 
+    def _elsewhere(self, everywhere: bool) -> str:
+        """A hint for a person who is in another folder than the sessions were."""
+        others = 0 if everywhere else len(self._finder.listing(True)) - len(self._finder.listing(False))
+        return f" Other folders have {others:,}: --all." if others else ""
+
     def search(self, text: str, everywhere: bool, as_json: bool) -> None:
         hits: list[dict[str, Any]] = []
         for listed in self._finder.listing(everywhere):
@@ -169,7 +174,7 @@ class _Sessions:
         if as_json:
             self._say_json(hits)
         elif not hits:
-            self._say("Nothing found.\n")
+            self._say(f"Nothing found.{self._elsewhere(everywhere)}\n")
 
     def export(self, session: str, kind: str | None, output: str, opened: bool) -> None:
         kind = kind or _kind_of_file(output) or ("html" if opened else "markdown")

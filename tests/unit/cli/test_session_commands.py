@@ -74,7 +74,7 @@ def test_the_list_covers_this_folder(home: Home) -> None:
     assert row.endswith("Greek letters")
     both = home.said("list", "--all").splitlines()
     assert {row.split()[0] for row in both} == {ONE, TWO}
-    assert home.said("list", "--limit", "0") == "No sessions.\n"
+    assert home.said("list", "--limit", "0") == "No sessions. Other folders have 1: --all.\n"
 
 
 def test_the_list_as_json(home: Home) -> None:
@@ -175,7 +175,8 @@ def test_search(home: Home) -> None:
     row, first, second = home.said("search", "ALPHA").splitlines()
     assert row.startswith(ONE)
     assert [first.strip(), second.strip()] == ["… alpha ``` <b> …", "… It says **alpha**. …"]
-    assert home.said("search", "elsewhere nobody was") == "Nothing found.\n"
+    assert home.said("search", "elsewhere nobody was") == "Nothing found. Other folders have 1: --all.\n"
+    assert home.said("search", "elsewhere nobody was", "--all") == "Nothing found.\n"
     (hit,) = codec.loads(home.said("search", "somewhere", "--all", "--json"))
     assert (hit["sessionId"], hit["found"]) == (TWO, ["Somewhere else"])
 
