@@ -8,9 +8,9 @@ from yume_shim import __version__
 
 STDERR = 2
 GREETING = """\
-yume-shim {version} speaks JSON lines with programs; you have started it by hand, so it waits for such lines here.
-To ask one question and get text:  yume-shim -p "your question"     (first time: yume-shim init)
-Or type a line of JSON:  {{"type":"user","content":"your question"}}  Ctrl-D ends. More: yume-shim --help
+yume-shim {version} speaks JSON lines with programs, and waits for them here.
+To ask one question: yume-shim -p "your question"   First time: yume-shim init
+Or type {{"type":"user","content":"Hello"}}  Ctrl-D ends. More: yume-shim --help
 """
 GOODBYES = ("exit", "quit", "q", "bye", ":q", ":wq")
 LONGEST_QUOTE = 200
