@@ -36,6 +36,16 @@ def judge_acp(plan: Plan, outcome: Outcome, lines: list[dict[str, Any]], *, comp
     return problems
 
 
+def acp_texts(lines: list[dict[str, Any]]) -> list[str]:
+    """The pieces of the model's answers."""
+    updates = [line["params"].get("update", {}) for line in lines if line.get("method") == "session/update"]
+    return [
+        update["content"]["text"]
+        for update in updates
+        if update.get("sessionUpdate") == "agent_message_chunk" and update["content"]["type"] == "text"
+    ]
+
+
 def _judge_message(line: dict[str, Any], calls: dict[str, str]) -> list[str]:
     problems = []
     model = _models().get(line["method"])

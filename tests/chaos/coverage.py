@@ -103,6 +103,6 @@ class Coverage:
 def _agents(plan: Plan, shown: bytes) -> list[str]:
     if b'"Agent"' not in shown and b'"a part"' not in shown:
         return []
-    steps = [step for answer in plan.answers for step in answer]
+    steps: list[object] = [step for answer in plan.answers for step in answer]
     given = [step.given for step in steps if isinstance(step, Call) and step.name == "Agent"]
     return ["background" if "run_in_background" in each else "foreground" for each in given]

@@ -1,8 +1,9 @@
 """A server that answers as an API would, with one fault per answer, on all five wire APIs.
 
 By hand: `python -m tests.chaos.fault_server` serves until it is stopped. The first part of an address names the faults:
-`http://127.0.0.1:PORT/cut-in-text` breaks off inside every text, `/500+none` refuses the first request and answers the
-others (the last name holds for all further requests).
+`http://127.0.0.1:PORT/cut-in-text` breaks off inside every text, `/cut-at-100` behind a hundred bytes, `/500+none`
+refuses the first request and answers the others (the last name holds for all further requests). With `--roads` it
+prints addresses with faults on the way to it, too, and the environment in which they are tried.
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import sys
+import tempfile
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.chaos.faults import ALL_FAULTS, FAULTS, PLACES, ended_inside, send_cues
+from tests.chaos.faults import ALL_FAULTS, FAULTS, PLACES, cut_at, ended_inside, send_cues
+from tests.chaos.routes import ROADS, Roads
+from tests.chaos.vendor_answers import VendorAnswer, wire_of_vendor
 from tests.helpers.fake_server import LoopbackServer, frame_bytes
 from tests.helpers.scripted_model import SHOWN, api_of, refuse, say, think, wire_of
 
@@ -23,8 +29,19 @@ if TYPE_CHECKING:
 
     from tests.helpers.fake_server import Exchange
     from tests.helpers.scripted_model import Answer
+    from yume_shim.types.blocks import Json
+
+    Answers = list[Answer | list[VendorAnswer]]
 
 ANSWER: Answer = [think("Considering it. "), say("The scripted answer, in several pieces.", 6)]
+
+
+CUT_AT = re.compile(r"cut-at-(\d+)")
+"""Faults by hand, one for each number of bytes."""
+MCP = "/mcp/"
+"""Behind this an address names the fault of an MCP server."""
+REFUSED_FOR = 10.0
+"""Seconds for which `refused-first` refuses by hand."""
 
 
 class FaultServer(LoopbackServer):
@@ -32,7 +49,7 @@ class FaultServer(LoopbackServer):
     A request whose address names faults gets `ANSWER` with those instead."""
 
     def __init__(
-        self, answers: list[Answer], faults: list[str], seed: int, tls: ssl.SSLContext | None = None, port: int = 0
+        self, answers: Answers, faults: list[str], seed: int, tls: ssl.SSLContext | None = None, port: int = 0
     ) -> None:
         self._answers, self._faults = list(answers), list(faults)
         self._random = random.Random(seed)
@@ -49,6 +66,8 @@ class FaultServer(LoopbackServer):
         if path.endswith("/api/show"):
             exchange.reply(200, {"Content-Type": "application/json"}, json.dumps(SHOWN).encode())
             return True
+        if path.startswith(MCP):
+            return _play_mcp(exchange, path.removeprefix(MCP), random.Random(path))
         api = api_of(path)
         if not api:
             exchange.reply(404, {"Content-Type": "application/json"}, b'{"error":{"message":"no such path"}}')
@@ -60,10 +79,10 @@ class FaultServer(LoopbackServer):
             chance = random.Random(self._random.random())
         return _play(exchange, api, fault, answer, number, chance)
 
-    def _next(self, named: str) -> tuple[str, Answer]:
+    def _next(self, named: str) -> tuple[str, Answer | list[VendorAnswer]]:
         """The fault and the answer of the next request."""
         names = named.split("+")
-        if all(name in ALL_FAULTS for name in names):
+        if all(name in ALL_FAULTS or CUT_AT.fullmatch(name) for name in names):
             left = self._left.setdefault(named, names)
             return left.pop(0) if len(left) > 1 else left[0], ANSWER
         fault = self._faults.pop(0) if self._faults else "none"
@@ -73,14 +92,53 @@ class FaultServer(LoopbackServer):
         return fault, self._answers.pop(0) if self._answers else [say("Done.")]
 
 
-def _play(exchange: Exchange, api: str, fault: str, answer: Answer, number: int, chance: random.Random) -> bool:
+def _play(
+    exchange: Exchange,
+    api: str,
+    fault: str,
+    answer: Answer | list[VendorAnswer],
+    number: int,
+    chance: random.Random,
+) -> bool:
     if fault.isdigit():
         [cue] = wire_of(api, [refuse(int(fault))], number)
         exchange.reply(cue["!status"], {"Content-Type": "application/json"}, json.dumps(cue["body"]).encode())
         return True
     if fault in PLACES:
         return send_cues(exchange, api, wire_of(api, ended_inside(answer, fault), number))
-    return FAULTS[fault](exchange, [frame_bytes(api, frame) for frame in wire_of(api, answer, number)], chance)
+    pieces = [frame_bytes(api, frame) for frame in _frames(api, answer, number)]
+    if found := CUT_AT.fullmatch(fault):
+        return cut_at(exchange, pieces, int(found[1]))
+    return FAULTS[fault](exchange, pieces, chance)
+
+
+def _frames(api: str, answer: Answer | list[VendorAnswer], number: int) -> list[Json]:
+    match answer:
+        case [VendorAnswer() as own]:
+            return wire_of_vendor(api, own)
+    return wire_of(api, [step for step in answer if not isinstance(step, VendorAnswer)], number)
+
+
+def _play_mcp(exchange: Exchange, fault: str, chance: random.Random) -> bool:
+    """A server with one tool, over streamable HTTP."""
+    if exchange.request.method != "POST":
+        exchange.reply(405)
+        return True
+    asked = exchange.request.json()
+    if "id" not in asked:
+        exchange.reply(202)
+        return True
+    results: Json = {
+        "initialize": {
+            "protocolVersion": asked.get("params", {}).get("protocolVersion"),
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "odd", "version": "1"},
+        },
+        "tools/list": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]},
+    }
+    result = results.get(asked["method"], {"content": [{"type": "text", "text": "echoed"}]})
+    told = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result})
+    return FAULTS[fault](exchange, [f"event: message\ndata: {told}\n\n".encode()], chance)
 
 
 def main() -> int:
@@ -88,16 +146,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--list", action="store_true", help="print the names of the faults")
+    parser.add_argument("--roads", action="store_true", help="serve faults of names, connections, TLS and proxies, too")
     given = parser.parse_args()
     if given.list:
-        sys.stdout.write("\n".join(ALL_FAULTS) + "\n")
+        sys.stdout.write("\n".join([*ALL_FAULTS, "cut-at-N", *ROADS]) + "\n")
         return 0
-    with FaultServer([], [], seed=0, port=given.port) as server:
+    with FaultServer([], [], seed=0, port=given.port) as server, tempfile.TemporaryDirectory() as folder:
         sys.stderr.write(f"{server.url}\n")
+        roads = Roads(Path(folder), server.answer, REFUSED_FOR) if given.roads else None
         try:
+            if roads is not None:
+                sys.stderr.write("".join(f"export {name}={text}\n" for name, text in roads.env.items()))
+                sys.stderr.write("".join(f"{name}: {roads.url(name)}/none\n" for name in ROADS))
+                roads.begin("refused-first")
             threading.Event().wait()
         except KeyboardInterrupt:
             pass
+        finally:
+            if roads is not None:
+                roads.close()
     return 0
 
 

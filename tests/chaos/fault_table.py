@@ -36,7 +36,7 @@ PATIENT = "connect = 20\nfirst_byte = 20\nidle = 20\ntotal = 40\nshutdown = 5\n"
 """Where no fault is waited for."""
 WAITED_FOR = frozenset(
     {
-        *("silent", "no-answer", "comments", "endless-interim", "bomb"),
+        *("silent", "no-answer", "comments", "keep-alives", "endless-interim", "bomb"),
         *("silent-in-text", "silent-in-thinking", "silent-in-call"),
         *("connect-stall", "tls-stall", "proxy-silent", "proxy-then-silent", "proxy-trickle"),
     }
@@ -60,6 +60,8 @@ EXPECTED = {
     "silent": "timeout fine",
     **dict.fromkeys(["no-answer", "connect-stall", "tls-stall"], "timeout"),
     "comments": "timeout protocol fine",
+    "keep-alives": "timeout fine",
+    **dict.fromkeys(["kept", "kept-then-closed", "kept-then-ended", "kept-then-noise", "paced"], "fine"),
     **dict.fromkeys(["proxy-silent", "proxy-then-silent", "proxy-trickle"], "timeout"),
     **dict.fromkeys(["garbage", "doubled", "swapped", "shuffled", "missing", "twice"], CHANGED),
     **dict.fromkeys(

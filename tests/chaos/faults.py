@@ -14,6 +14,8 @@ import zlib
 from functools import cache
 from typing import TYPE_CHECKING
 
+from tests.chaos.connection_faults import CONNECTION_FAULTS
+from tests.chaos.vendor_answers import VendorAnswer
 from tests.helpers.fake_server import frame_bytes
 from tests.helpers.scripted_model import call, cut, hold, say, think
 from tests.helpers.wire_writers import Call, Say, Think
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.helpers.fake_server import Exchange
-    from tests.helpers.scripted_model import Answer
+    from tests.helpers.scripted_model import Answer, Step
     from yume_shim.types.blocks import Json
 
     Sender = Callable[[Exchange, list[bytes], random.Random], bool]
@@ -34,7 +36,6 @@ OVER_CAP = 34_000_000
 """Of one that is larger than any that is accepted."""
 BOMB = 36_000_000
 MANY_HEADERS = 20_000
-COMMENTS = 400
 COMMENT_PAUSE = 0.02
 INTERIM = 40
 PIECE = 37
@@ -76,9 +77,13 @@ def _trickled_head(exchange: Exchange, pieces: list[bytes], chance: random.Rando
 
 
 def _cut_body(exchange: Exchange, pieces: list[bytes], chance: random.Random) -> bool:
-    whole = b"".join(pieces)
+    return cut_at(exchange, pieces, chance.randrange(sum(map(len, pieces))))
+
+
+def cut_at(exchange: Exchange, pieces: list[bytes], place: int) -> bool:
+    """The first bytes of the answer, and the end of the connection."""
     exchange.send(_head(STREAM, "Transfer-Encoding: chunked"))
-    part = whole[: chance.randrange(len(whole))]
+    part = b"".join(pieces)[:place]
     exchange.send(b"%x\r\n%s\r\n" % (len(part), part) if part else b"")
     return False
 
@@ -127,12 +132,11 @@ def _no_head(_: Exchange, __: list[bytes], ___: random.Random) -> bool:
 
 
 def _comments(exchange: Exchange, pieces: list[bytes], chance: random.Random) -> bool:
-    """Keep-alives until the client has had enough."""
+    """Comments until the client has had enough."""
     exchange.send(_head() + b"".join(pieces[: chance.randrange(len(pieces))]))
-    for _ in range(COMMENTS):
+    while True:
         exchange.send(b": keep-alive\n\n")
         time.sleep(COMMENT_PAUSE)
-    return False
 
 
 # ---------------------------------------------------------------- not what was asked for
@@ -436,6 +440,7 @@ FAULTS: dict[str, Sender] = {
     "no-end": _no_end,
     "bad-json": _bad_json,
     "refused-inside": _refused_inside,
+    **CONNECTION_FAULTS,
 }
 """Name → how the answer is sent."""
 STATUSES = ("400", "401", "429", "500", "529")
@@ -451,11 +456,14 @@ PLACES = tuple(f"{what}-{kind}" for what in ("cut-in", "silent-in", "cut-after")
 ALL_FAULTS = (*FAULTS, *STATUSES, *PLACES)
 
 
-def ended_inside(answer: Answer, fault: str) -> Answer:
+def ended_inside(answer: Answer | list[VendorAnswer], fault: str) -> Answer:
     """The answer up to the place that `fault` names, and the cut or silence there."""
     what, _, kind = fault.rpartition("-")
     steps: Answer = []
+    step: Step
     for step in answer:
+        if isinstance(step, VendorAnswer):
+            continue
         if isinstance(step, _KINDS[kind]):
             break
         steps.append(step)

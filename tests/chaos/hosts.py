@@ -6,6 +6,8 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tests.chaos.plan import SLASH
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 
 HUGE = 3_000_000
 LATE = 0.3
+SPARE = "spare/model-2"
+"""The fallback model, if there is one."""
+LATER = ("prompt", "huge", "slash", "clear", "compact", "interrupt", "model", "switch", "mode")
+"""What waits until an ACP session is open."""
 OPENED = b'{"jsonrpc":"2.0","id":2,"result":'
 """The answer to `session/new`, an ACP host's second request."""
 
@@ -68,6 +74,12 @@ class FlatHost:
                 self._send({"type": "user", "content": f"Go on {body}"})
             case "huge":
                 self._send({"type": "user", "content": "z" * HUGE})
+            case "slash":
+                self._send({"type": "user", "content": _slash(body)})
+            case "clear" | "compact":
+                self._send({"type": kind})
+            case "switch":
+                self._send({"type": "set_model", "model": SPARE})
             case "interrupt" | "ping":
                 self._send({"type": kind})
             case "model":
@@ -109,6 +121,11 @@ class NestedHost:
                 self._send({"type": "user", "message": {"role": "user", "content": f"Go on {body}"}})
             case "huge":
                 self._send({"type": "user", "message": {"role": "user", "content": "z" * HUGE}})
+            case "slash" | "clear" | "compact":
+                command = _slash(body) if kind == "slash" else f"/{kind}"
+                self._send({"type": "user", "message": {"role": "user", "content": command}})
+            case "switch":
+                self._send(_control({"subtype": "set_model", "model": SPARE}))
             case "interrupt":
                 self._send(_control({"subtype": "interrupt"}))
             case "model":
@@ -132,6 +149,27 @@ class NestedHost:
                     said = {"behavior": 7}
                 response = {"subtype": "success", "request_id": asked["request_id"], "response": said}
                 self._send({"type": "control_response", "response": response})
+        return line.startswith(b'{"type":"result"')
+
+
+class NoHost:
+    """Has given its prompt on the command line, and only waits."""
+
+    opened = False
+
+    def __init__(self, _: Plan, __: Send, ___: str) -> None:
+        self.asked: list[int] = []
+
+    def begin(self) -> None:
+        pass
+
+    def prompt(self, text: str) -> bytes:
+        return b""
+
+    def act(self, kind: str, body: Any) -> None:
+        pass
+
+    def hear(self, line: bytes) -> bool:
         return line.startswith(b'{"type":"result"')
 
 
@@ -160,7 +198,7 @@ class AcpHost:
         return _line({"jsonrpc": "2.0", "id": self._number, "method": "session/prompt", "params": params})
 
     def act(self, kind: str, body: Any) -> None:
-        if not self._session and kind in ("prompt", "huge", "interrupt", "model", "mode"):
+        if not self._session and kind in LATER:
             self._waiting.append((kind, body))
             return
         params: dict[str, Any] = {"sessionId": self._session}
@@ -169,10 +207,14 @@ class AcpHost:
                 self._ask("session/prompt", {**params, "prompt": [{"type": "text", "text": f"Go on {body}"}]})
             case "huge":
                 self._ask("session/prompt", {**params, "prompt": [{"type": "text", "text": "z" * HUGE}]})
+            case "slash" | "clear" | "compact":
+                command = _slash(body) if kind == "slash" else f"/{kind}"
+                self._ask("session/prompt", {**params, "prompt": [{"type": "text", "text": command}]})
             case "interrupt":
                 self._send({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
-            case "model":
-                self._ask("session/set_config_option", {**params, "configId": "model", "value": "x"})
+            case "model" | "switch":
+                name = SPARE if kind == "switch" else "x"
+                self._ask("session/set_config_option", {**params, "configId": "model", "value": name})
             case "mode":
                 self._ask("session/set_mode", {**params, "modeId": "acceptEdits"})
             case "ping":
@@ -208,7 +250,13 @@ class AcpHost:
             self.asked.append(number)
 
 
-HOSTS: dict[str, Callable[[Plan, Send, str], Host]] = {"flat": FlatHost, "stream-json": NestedHost, "acp": AcpHost}
+HOSTS: dict[str, Callable[[Plan, Send, str], Host]] = {
+    "flat": FlatHost,
+    "stream-json": NestedHost,
+    "acp": AcpHost,
+    "text": NoHost,
+    "json": NoHost,
+}
 
 
 def _answers(reply: str) -> list[dict[str, Any]]:
@@ -224,6 +272,10 @@ def _answers(reply: str) -> list[dict[str, Any]]:
         "nothing": [],
     }
     return known[reply]
+
+
+def _slash(body: float) -> str:
+    return SLASH[int(body * len(SLASH))]
 
 
 def _line(line: object) -> bytes:

@@ -8,7 +8,7 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tests.chaos.acp_judge import judge_acp
+from tests.chaos.acp_judge import acp_texts, judge_acp
 from tests.chaos.plan import prompts_of
 from tests.chaos.running import INTERRUPTED, LIMIT, ORDERLY
 from tests.chaos.session import SECRET
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.chaos.plan import Plan
     from tests.chaos.running import Outcome
 
-CAPS = {"flat": 98_304, "stream-json": 1_000_000, "acp": 32 << 20}
+CAPS = {"flat": 98_304, "stream-json": 1_000_000, "acp": 32 << 20, "text": 32 << 20, "json": 32 << 20}
 MEMORY_KB = 400_000
 DESCRIPTORS = 100
 SIGNALS = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGKILL": -9}
@@ -33,8 +33,8 @@ UNSURE = "read-only home", "full disk", "few descriptors", "small address space"
 _RECORDS_LOCK = threading.Lock()
 """What is known about the records is gathered at their first use."""
 BLANKS = re.compile(r"\s+")
-NOT_STORED = re.compile(r"API Error|Failed to authenticate|No response requested|Interrupted|Request interrupted")
-"""Assistant lines of the Claude forms that are notes of this program."""
+NOT_STORED = re.compile(r"## Context Usage|Total cost:|Error: |Unknown (slash )?command|Set model|Compacted")
+"""How answers of this program to slash commands begin: they are about the session, and not part of it."""
 
 
 def judge(plan: Plan, outcome: Outcome) -> list[str]:
@@ -44,6 +44,8 @@ def judge(plan: Plan, outcome: Outcome) -> list[str]:
     complete = is_complete(plan, outcome)
     if plan.dialect == "acp":
         problems += judge_acp(plan, outcome, lines, complete=complete)
+    elif plan.alone:
+        problems += _judge_alone(plan, outcome, lines, complete=complete)
     else:
         problems += _judge_turns(plan, lines, complete=complete)
         problems += _judge_stream(plan, lines, complete=complete)
@@ -64,6 +66,18 @@ def is_complete(plan: Plan, outcome: Outcome) -> bool:
         or (not plan.flat and {"SIGTERM", "SIGHUP"} & set(ends))
     )
     return not silenced and len([end for end in ends if end.startswith("SIG")]) < 2 and outcome.code is not None
+
+
+def _judge_alone(plan: Plan, outcome: Outcome, lines: list[dict[str, Any]], *, complete: bool) -> list[str]:
+    """One prompt of the command line: its answer or a reason, and with `json` one line."""
+    results = sum(line.get("type") == "result" for line in lines)
+    heard = complete and "SIG" not in plan.end and plan.system not in UNSURE
+    problems = []
+    if plan.dialect == "json" and (results > 1 or len(lines) > results or (heard and not results)):
+        problems.append(f"result: {results} results in {len(lines)} lines")
+    if heard and not outcome.stdout.strip() and plan.system != "closed stderr" and not outcome.stderr.strip():
+        problems.append("result: neither an answer nor a reason was printed")
+    return problems
 
 
 def _judge_process(plan: Plan, outcome: Outcome) -> list[str]:
@@ -93,7 +107,7 @@ def _judge_process(plan: Plan, outcome: Outcome) -> list[str]:
 
 
 def _lines(plan: Plan, outcome: Outcome, problems: list[str]) -> list[dict[str, Any]]:
-    raw = outcome.stdout.split(b"\n")
+    raw = outcome.stdout.split(b"\n") if plan.dialect != "text" else [b""]
     ends = plan.end
     if raw[-1] and not (outcome.forced or "SIGKILL" in ends or "close-stdout" in ends or ends.count("SIG") > 1):
         problems.append(f"torn: the last line has no end: {raw[-1][:200]!r}")
@@ -107,7 +121,7 @@ def _lines(plan: Plan, outcome: Outcome, problems: list[str]) -> list[dict[str, 
             problems.append(f"json: {error}: {line[:200]!r}")
             continue
         found.append(obj)
-    if plan.dialect != "acp":
+    if plan.dialect not in ("acp", "text"):
         try:
             with _RECORDS_LOCK:
                 check_lines(found, RECORDS["flat" if plan.flat else "nested"])
@@ -187,15 +201,16 @@ def _judge_code(plan: Plan, outcome: Outcome) -> list[str]:
 
 
 def _may_have_ended(plan: Plan) -> bool:
-    """The program ends by itself only when its input ends, or when it cannot start."""
-    return plan.system in UNSURE
+    """The program ends by itself when its only prompt is answered, when its input ends, or when it cannot start."""
+    return plan.alone or plan.system in UNSURE
 
 
 def _judge_second(plan: Plan, outcome: Outcome) -> list[str]:
     """The second process on a session either waits for its turn or says why not."""
     problems = _judge_process(plan, outcome)
-    lines = _lines(plan, outcome, problems)
-    if outcome.code is not None and not lines and plan.end == "eof" and not outcome.stderr:
+    _lines(plan, outcome, problems)
+    silent = not outcome.stdout and not outcome.stderr and plan.system != "closed stderr"
+    if outcome.code is not None and silent and plan.end == "eof":
         problems.append("result: the second process said nothing")
     return problems
 
@@ -210,7 +225,7 @@ def _judge_transcripts(plan: Plan, outcome: Outcome, lines: list[dict[str, Any]]
             load(str(path))
         except StoreFailed as error:
             problems.append(f"transcript: {error}")
-    if plan.dialect == "acp" or plan.system in (*UNSURE, "two processes") or outcome.code is None:
+    if plan.system in (*UNSURE, "two processes") or outcome.code is None or plan.alone:
         return problems
     kept_text, kept_results = "", set()
     killed = outcome.forced or "SIGKILL" in plan.end or plan.end.count("SIG") > 1
@@ -222,9 +237,12 @@ def _judge_transcripts(plan: Plan, outcome: Outcome, lines: list[dict[str, Any]]
         kept_results |= results
         if broken:
             problems.append(f"transcript: {broken} lines are no JSON")
-    lost = [f"the result of {id}" for id in _shown_results(lines) - kept_results]
+    shown_results = _shown_results(lines) if plan.dialect != "acp" else set()
+    lost = [f"the result of {id}" for id in shown_results - kept_results]
     if not killed:
-        lost += [f"the text {text[:200]!r}" for text in _shown_texts(plan, lines) if _plain(text) not in kept_text]
+        shown = acp_texts(lines) if plan.dialect == "acp" else _shown_texts(plan, lines)
+        of_model = [text for text in shown if not NOT_STORED.match(text)]
+        lost += [f"the text {text[:200]!r}" for text in of_model if _plain(text) not in kept_text]
     return problems + [f"lost: {what} was shown and is not in the transcript" for what in lost]
 
 

@@ -33,6 +33,8 @@ class Start(NamedTuple):
     cold: bool = False
     clock: tuple[float, ...] = ()
     """Seconds by which the system's clock has jumped, one more with every second that passes."""
+    closed: tuple[int, ...] = ()
+    """Standard descriptors that are closed from the start."""
 
 
 class Process:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.chaos.faults import ALL_FAULTS
 from tests.chaos.routes import ROADS
+from tests.chaos.vendor_answers import VendorAnswer
 from tests.helpers.scripted_model import call, say, think
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ ENDPOINTS = {
     "ollama-chat": ("ollama", "qwen3", ""),
 }
 """API → provider, model, path of its address."""
-DIALECTS = {"flat": 9, "stream-json": 7, "acp": 4}
+DIALECTS = {"flat": 9, "stream-json": 7, "acp": 4, "text": 1, "json": 1}
 COMMANDS = (
     "echo fine",
     "sleep 0.2; echo late",
@@ -48,10 +49,23 @@ HOOKS = {
     "garbage-hook": "head -c 3000 /dev/urandom",
     "flooding-hook": "yes | head -c 3000000",
     "forking-hook": "sleep 30 & echo '{}'",
+    "blocking-hook": """echo '{"decision": "block", "reason": "not yet"}'""",
+    "stopping-hook": """echo '{"continue": false, "stopReason": "enough"}'""",
 }
-HOOK_EVENTS = ("PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop")
-SERVERS = ("", "garbage", "flood", "words", "silent", "deaf", "dies", "missing")
-"""How an MCP server starts; "" = as it should."""
+HOOK_EVENTS = (
+    *("PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "SessionStart", "SessionEnd", "PostToolUseFailure"),
+    *("PostToolBatch", "PermissionRequest", "StopFailure", "SubagentStart", "SubagentStop", "PreCompact"),
+)
+HTTP = "http:"
+"""The word before the fault of an MCP server over HTTP."""
+SERVERS = (
+    *("", "garbage", "flood", "words", "silent", "deaf", "dies", "missing"),
+    *(
+        f"{HTTP}{fault}"
+        for fault in ("none", "late", "silent", "no-answer", "cut-body", "garbage", "web-page", "reset")
+    ),
+)
+"""How an MCP server starts; "" = as it should. Those over HTTP answer with a fault each time."""
 SERVER_TOOLS = ("echo", "hang", "crash", "progress", "broken", "twice", "noisy", "null", "nothing_like_it")
 SYSTEMS = (
     "read-only home",
@@ -60,20 +74,31 @@ SYSTEMS = (
     "small address space",
     "clock jumps",
     "two processes",
+    "closed stderr",
 )
 JUMPS = (0.0, -86_400.0, 3_600.0, 300_000_000.0, -1_000_000_000.0)
 """By how many seconds the clock is wrong, one after the other."""
+OTHER_TOOLS = (
+    *("NoSuchTool", "Edit", "Glob", "Grep", "TodoWrite", "TaskStop", "WebFetch", "AskUserQuestion", "EnterPlanMode"),
+    *("ExitPlanMode", "SendMessage", "NotebookEdit"),
+)
+"""They get arguments that suit some of them."""
 REPLIES = ("allow", "deny", "garbage", "twice", "late", "nothing")
 """How the host answers a question about a call."""
 WORDS = ("Hello. ", "Ünïcödé ✓ 🌸 ", "line\nline\n", "\u2028 separators ", "tab\t", "日本語 ", "a" * 300 + " ")
 HOST_ACTIONS = (
     *("prompt", "prompt", "prompt", "interrupt", "interrupt", "wait", "wait", "garbage", "huge", "model", "mode"),
     *("deaf", "unknown", "empty", "control", "ping", "split", "stop-cont", "many"),
+    *("slash", "clear", "compact", "switch"),
 )
+SLASH = ("/context", "/cost", "/compact", "/no-such-command", "/model other")
+"""What a host's user may type in place of a prompt."""
 ENDS = (
     *("eof", "eof", "eof", "eof", "SIGINT", "SIGTERM", "SIGHUP", "close-stdout", "SIGKILL"),
-    *("SIGINT+eof", "SIGTERM+eof", "SIGTERM+SIGTERM", "SIGINT+SIGINT"),
+    *("SIGINT+eof", "SIGTERM+eof", "SIGTERM+SIGTERM", "SIGINT+SIGINT", "half+eof"),
 )
+NO_HOST = ("text", "json")
+"""Claude forms with one prompt on the command line: nothing is read, and only the end of the output is heard."""
 
 
 class Action(NamedTuple):
@@ -99,7 +124,7 @@ class Plan(NamedTuple):
     keys: int
     spare: str
     """The API of the fallback model; "" = there is none."""
-    answers: list[Answer]
+    answers: list[Answer | list[VendorAnswer]]
     faults: list[str]
     actions: list[Action]
     asks: bool
@@ -116,6 +141,10 @@ class Plan(NamedTuple):
     @property
     def flat(self) -> bool:
         return self.dialect == "flat"
+
+    @property
+    def alone(self) -> bool:
+        return self.dialect in NO_HOST
 
     @property
     def end(self) -> str:
@@ -142,7 +171,7 @@ def draw(seed: int) -> Plan:
         answers=[_answer(chance, server) for _ in range(chance.randrange(1, 6))],
         faults=_faults(chance),
         actions=_actions(chance, dialect),
-        asks=chance.random() < 0.2,
+        asks=chance.random() < 0.3,
         reply=chance.choice(REPLIES),
         slow=chance.random() < 0.08,
         hooks=tuple(
@@ -154,7 +183,9 @@ def draw(seed: int) -> Plan:
     )
 
 
-def _answer(chance: random.Random, server: str | None) -> Answer:
+def _answer(chance: random.Random, server: str | None) -> Answer | list[VendorAnswer]:
+    if chance.random() < 0.12:
+        return [VendorAnswer(chance.randrange(1_000))]
     steps: Answer = []
     if chance.random() < 0.3:
         steps.append(think("Considering. " * chance.randrange(1, 20)))
@@ -183,7 +214,7 @@ def _call(chance: random.Random, server: str | None) -> Any:
         case 7:
             return call("TaskOutput", task_id="bash_1", block=True, timeout=500)
         case _:
-            return call(chance.choice(("NoSuchTool", "Edit", "Glob", "Grep", "TodoWrite")), pattern="*", path=".")
+            return call(chance.choice(OTHER_TOOLS), pattern="*", path=".", task_id="bash_1", question="which?")
 
 
 def _faults(chance: random.Random) -> list[str]:
@@ -192,20 +223,26 @@ def _faults(chance: random.Random) -> list[str]:
 
 def _actions(chance: random.Random, dialect: str) -> list[Action]:
     made = [Action("prompt", 0.0, f"Go {chance.random()}")]
-    made += [
-        Action(chance.choice(HOST_ACTIONS), chance.choice((0.0, 0.0, 0.01, 0.1, 0.3)), chance.random())
-        for _ in range(chance.randrange(5))
-    ]
+    made += [Action(chance.choice(HOST_ACTIONS), _pause(chance), chance.random()) for _ in range(chance.randrange(5))]
     end, wait = chance.choice(ENDS), chance.choice((0.0, 0.02, 0.2, 0.8))
-    if dialect == "stream-json" and end == "close-stdout":  # a Claude form finishes its turn without a reader
-        end = "eof"
+    if dialect != "flat" and end == "close-stdout":  # a Claude form finishes its turn without a reader
+        end = "close-stdout+eof"
     if dialect == "acp" and chance.random() < 0.7:  # the end of the input stops everything there
         made.append(Action("wait", 0.0))
     made.append(Action(end, wait))
     return made
 
 
+def _pause(chance: random.Random) -> float:
+    """Before an action: none, a usual one, or any."""
+    return chance.choice((0.0, 0.0, 0.01, 0.1, 0.3, chance.uniform(0.0, 0.6), chance.uniform(0.0, 0.1)))
+
+
 def prompts_of(plan: Plan) -> int:
     """How many prompts the host sends."""
-    counts = {"prompt": 1, "huge": 1, "split": 1, "many": 3}
+    if plan.alone:
+        return 1
+    counts = {"prompt": 1, "huge": 1, "split": 1, "many": 3, "slash": 1}
+    if not plan.flat:  # they have no line of their own there
+        counts |= {"clear": 1, "compact": 1}
     return sum(counts.get(action.kind, 0) for action in plan.actions)

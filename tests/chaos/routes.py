@@ -45,8 +45,8 @@ ROADS = (*PLAIN, *TLS, *TLS_BROKEN, *TUNNELS, *TUNNELS_LATE, "proxy-trickle", "p
 class Roads:
     """The places; `url(name)` opens one on its first use. `env` must be in the environment of the program."""
 
-    def __init__(self, folder: Path, handler: Handler) -> None:
-        self._folder, self._handler = folder, handler
+    def __init__(self, folder: Path, handler: Handler, refused_for: float = REFUSED_FOR) -> None:
+        self._folder, self._handler, self._refused_for = folder, handler, refused_for
         self._open: list[LoopbackServer | socket.socket] = []
         self._urls: dict[str, str] = {}
         self._late: Callable[[], None] | None = None
@@ -78,7 +78,7 @@ class Roads:
     def begin(self, name: str) -> None:
         """The program is about to go there: a place that refuses at first opens in a moment."""
         if self._late is not None and name == "refused-first":
-            threading.Timer(REFUSED_FOR, self._late).start()
+            threading.Timer(self._refused_for, self._late).start()
 
     def tls_port(self, host: str) -> int:
         """The port of the TLS server behind the proxy, for a host of `HOST`."""

@@ -104,6 +104,8 @@ class Running:
         readers = [threading.Thread(target=read, daemon=True) for read in (self._read_out, self._read_err)]
         for reader in readers:
             reader.start()
+        if self._plan.alone:
+            self._close_input()
         self._host.begin()
         for action in self._plan.actions[:-1]:
             time.sleep(action.after)
@@ -195,19 +197,18 @@ class Running:
         return hears and self._host.opened and first and prompts_of(plan) == 1
 
     def _end(self, kind: str) -> None:
-        match kind:
-            case "eof":
-                self._close_input()
-            case "close-stdout":
-                self._closed = True
-            case _:
-                for step in kind.split("+"):
-                    if step == "eof":
-                        self._close_input()
-                    else:
-                        self._process.signal(getattr(signal, step))
-                        if kind.count("SIG") > 1:
-                            time.sleep(0.05)
+        for step in kind.split("+"):
+            match step:
+                case "eof":
+                    self._close_input()
+                case "close-stdout":
+                    self._closed = True
+                case "half":
+                    self._write(self._host.prompt("The end of this line never comes")[:-9])
+                case _:
+                    self._process.signal(getattr(signal, step))
+                    if kind.count("SIG") > 1:
+                        time.sleep(0.05)
 
     # ------------------------------------------------------------ the pipes
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.chaos.fair_clock import FairClock
-from tests.chaos.fault_server import FaultServer
+from tests.chaos.fault_server import MCP, FaultServer
 from tests.chaos.launcher import Launcher, Start
-from tests.chaos.plan import ENDPOINTS, HOOKS, JUMPS
+from tests.chaos.plan import ENDPOINTS, HOOKS, HTTP, JUMPS
 from tests.chaos.routes import Roads
 from tests.chaos.running import SHUTDOWN, Running
 from tests.helpers.child import clean_environment
@@ -32,11 +32,12 @@ STRAY_WAIT = 5.0
 STRAY_LOOK = 0.05
 SESSION = "11111111-2222-4333-8444-555555555555"
 LIMITS = {
-    "few descriptors": {"RLIMIT_NOFILE": 40},
-    "small address space": {"RLIMIT_AS": 1_500_000_000},
-    "full disk": {"RLIMIT_FSIZE": 3_000},
+    "few descriptors": ("RLIMIT_NOFILE", (20, 28, 40, 60)),
+    "small address space": ("RLIMIT_AS", (800_000_000, 1_500_000_000)),
+    "full disk": ("RLIMIT_FSIZE", (0, 700, 3_000, 30_000)),
 }
 """What starts the program with less than usual. A file that may not grow fails like one on a full disk."""
+STDERR = 2
 ODD_SERVER = Path(__file__).resolve().parents[1] / "helpers" / "odd_mcp_server.py"
 SECRET = "sk-chaos-"
 
@@ -71,7 +72,7 @@ def run_session(plan: Plan, folder: Path, launchers: Launchers) -> Outcome:
             if roads is not None:
                 roads.begin(plan.road)
             _configure(plan, home, url, server.url)
-            start = _start_of(plan, home, work, roads.env if roads is not None else {})
+            start = _start_of(plan, home, work, server.url, roads.env if roads is not None else {})
             launcher = launchers.sdk if plan.sdk else launchers.plain
             outcome = _play(plan, home, launcher, start)
         finally:
@@ -129,27 +130,39 @@ def _configure(plan: Plan, home: Path, url: str, spare_url: str) -> None:
         (home / ".claude" / "projects").write_text("no folder", "utf-8")
 
 
-def _start_of(plan: Plan, home: Path, work: Path, more: dict[str, str]) -> Start:
+def _start_of(plan: Plan, home: Path, work: Path, url: str, more: dict[str, str]) -> Start:
+    claude = ("--session-id", SESSION, "-p")
     flags = {
         "flat": ["--session-id", SESSION],
         "stream-json": [
-            *("--session-id", SESSION, "-p", "--input-format", "stream-json", "--output-format", "stream-json"),
+            *(*claude, "--input-format", "stream-json", "--output-format", "stream-json"),
             *("--verbose", *(["--include-partial-messages"] if plan.partial else [])),
             *(["--permission-prompt-tool", "stdio"] if plan.asks else []),
         ],
+        "text": [*claude, "Go."],
+        "json": [*claude, "Go.", "--output-format", "json"],
         "acp": ["acp"],
     }[plan.dialect]
     if plan.sdk:
         flags += ["--transport", "sdk"]
     if plan.server is not None:
-        flags += ["--mcp-config", json.dumps({"mcpServers": {"odd": _server_of(plan.server)}})]
+        flags += ["--mcp-config", json.dumps({"mcpServers": {"odd": _server_of(plan.server, url)}})]
     env = clean_environment(home, MCP_TIMEOUT="1000", MCP_TOOL_TIMEOUT="800", SPARE_KEY=f"{SECRET}spare", **more)
+    name, values = LIMITS.get(plan.system, ("", (0,)))
     return Start(
-        flags, work, env, LIMITS.get(plan.system, {}), plan.cold, JUMPS if plan.system == "clock jumps" else ()
+        flags,
+        work,
+        env,
+        {name: values[plan.seed % len(values)]} if name else {},
+        plan.cold,
+        JUMPS if plan.system == "clock jumps" else (),
+        (STDERR,) if plan.system == "closed stderr" else (),
     )
 
 
-def _server_of(kind: str) -> dict[str, Any]:
+def _server_of(kind: str, url: str) -> dict[str, Any]:
+    if kind.startswith(HTTP):
+        return {"type": "http", "url": f"{url}{MCP}{kind.removeprefix(HTTP)}"}
     match kind:
         case "dies":
             return {"command": "sh", "args": ["-c", "read line; exit 1"]}

@@ -109,6 +109,8 @@ def _become(order: dict[str, Any], fds: list[int]) -> None:
         for place, fd in enumerate(fds):
             os.dup2(fd, place)
         os.closerange(STANDARD, 256)
+        for fd in order["closed"]:
+            os.close(fd)
         os.chdir(order["cwd"])
         for name, limit in order["limits"].items():
             kind = getattr(resource, name)
