@@ -62,6 +62,7 @@ PLAIN = Plan(
 )
 """A session without any fault: text, a call, text."""
 FLAT, NESTED = "dialects/flat.py", {"dialect": "stream-json"}
+PRINT, ALONE, TEXT = "dialects/plain.py", {"dialect": "json"}, {"dialect": "text"}
 RESULT = "return [result_line(event, session_id, prompt_id), MessageStopLine()]"
 MUTANTS = (
     Mutant("no result", FLAT, RESULT, "return [MessageStopLine()]", "result", {}),
@@ -279,6 +280,19 @@ MUTANTS = (
         "result",
         NESTED,
     ),
+    Mutant(
+        "text of an ACP session that is not kept",
+        "store/entries.py",
+        "                return self._block(event.index, event.block, tagged)\n            case PartialKept",
+        "                return []\n            case PartialKept",
+        "lost",
+        {"dialect": "acp", **_acts("prompt", "wait")},
+    ),
+    Mutant(
+        "no object in the json form", PRINT, "            return [result]\n", "            return []\n", "result", ALONE
+    ),
+    Mutant("two objects in the json form", PRINT, "return [result]", "return [result] * 2", "result", ALONE),
+    Mutant("no answer in the text form", PRINT, "text = closing_text(event)", "return []", "result", TEXT),
 )
 
 
