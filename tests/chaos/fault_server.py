@@ -49,12 +49,21 @@ class FaultServer(LoopbackServer):
     A request whose address names faults gets `ANSWER` with those instead."""
 
     def __init__(
-        self, answers: Answers, faults: list[str], seed: int, tls: ssl.SSLContext | None = None, port: int = 0
+        self,
+        answers: Answers,
+        faults: list[str],
+        seed: int,
+        tls: ssl.SSLContext | None = None,
+        port: int = 0,
+        *,
+        alike: bool = False,
     ) -> None:
+        """`alike`: all answers and their calls have the same names."""
         self._answers, self._faults = list(answers), list(faults)
         self._random = random.Random(seed)
         self._turn = threading.Lock()
         self._count = 0
+        self._alike = alike
         self.played: list[str] = []
         """The faults of the requests so far."""
         self._left: dict[str, list[str]] = {}
@@ -74,7 +83,7 @@ class FaultServer(LoopbackServer):
             return True
         with self._turn:
             self._count += 1
-            number = self._count
+            number = 1 if self._alike else self._count
             fault, answer = self._next(path.split("/")[1])
             chance = random.Random(self._random.random())
         return _play(exchange, api, fault, answer, number, chance)

@@ -33,8 +33,11 @@ UNSURE = "read-only home", "full disk", "few descriptors", "small address space"
 _RECORDS_LOCK = threading.Lock()
 """What is known about the records is gathered at their first use."""
 BLANKS = re.compile(r"\s+")
-NOT_STORED = re.compile(r"## Context Usage|Total cost:|Error: |Unknown (slash )?command|Set model|Compacted")
-"""How answers of this program to slash commands begin: they are about the session, and not part of it."""
+NOT_STORED = re.compile(
+    r"## Context Usage|Total cost:|Error: |Unknown (slash )?command|Set model|Compacted|Operation stopped by hook"
+    r"|UserPromptSubmit operation blocked"
+)
+"""How texts of this program begin, about commands and hooks: they are about the conversation, and not part of it."""
 
 
 def judge(plan: Plan, outcome: Outcome) -> list[str]:
@@ -155,10 +158,28 @@ def _judge_turns(plan: Plan, lines: list[dict[str, Any]], *, complete: bool) -> 
     tasks = sum(line.get("subtype") == "task_notification" for line in lines)
     if results > prompts + tasks:
         problems.append(f"result: {results} results for {prompts} prompts")
+    if plan.flat:
+        problems += _judge_names(lines)
     if plan.flat and complete:
         stops = sum(line["type"] == "message_stop" for line in lines)
         if stops != results:
             problems.append(f"result: {results} results, {stops} message_stop lines")
+    return problems
+
+
+def _judge_names(lines: list[dict[str, Any]]) -> list[str]:
+    """The blocks of different answers have different names, also where the endpoint gives its answers the same one."""
+    problems: list[str] = []
+    ended: set[str] = set()
+    shown: dict[str | None, set[str]] = {}
+    for line in lines:
+        own = shown.setdefault(line.get("parent_tool_use_id"), set())
+        if line["type"] == "text":
+            own.add(line.get("id", ""))
+            problems += [f"names: the block {line['id']} is in two answers"] if line.get("id") in ended else []
+        elif line["type"] == "usage":
+            ended |= own
+            own.clear()
     return problems
 
 

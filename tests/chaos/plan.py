@@ -125,6 +125,8 @@ class Plan(NamedTuple):
     spare: str
     """The API of the fallback model; "" = there is none."""
     answers: list[Answer | list[VendorAnswer]]
+    alike: bool
+    """The endpoint gives all answers and their calls the same names."""
     faults: list[str]
     actions: list[Action]
     asks: bool
@@ -169,6 +171,7 @@ def draw(seed: int) -> Plan:
         keys=chance.choice((1, 1, 1, 2, 3)),
         spare=chance.choice(list(ENDPOINTS)) if chance.random() < 0.2 else "",
         answers=[_answer(chance, server) for _ in range(chance.randrange(1, 6))],
+        alike=chance.random() < 0.1,
         faults=_faults(chance),
         actions=_actions(chance, dialect),
         asks=chance.random() < 0.3,

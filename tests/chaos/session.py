@@ -65,7 +65,7 @@ def run_session(plan: Plan, folder: Path, launchers: Launchers) -> Outcome:
     home.mkdir(parents=True)
     work.mkdir()
     (work / "a.txt").write_text("alpha\nbeta\n", "utf-8")
-    with FaultServer(plan.answers, plan.faults, plan.seed) as server:
+    with FaultServer(plan.answers, plan.faults, plan.seed, alike=plan.alike) as server:
         roads = Roads(folder, server.answer) if plan.road else None
         try:
             url = roads.url(plan.road) if roads is not None else server.url

@@ -52,8 +52,14 @@ class Conversation:
         self.models = ModelChoice(services, spec, fallback, chain)
         self.options = HostOptions(services.settings)
         self._parent = parent
+<<<<<<< HEAD
         self.legal = LegalPrefix()
         """What is known of the history as it was last sent."""
+=======
+        self.used_ids: set[str] = set() if parent is None else parent.used_ids
+        """Ids of calls and answers so far, also those of children and of cleared conversations: hosts tell calls apart
+        by them."""
+>>>>>>> 16a32e34 (Fix ids of answers and calls that an endpoint repeats: each has its own in a process)
         self._reset()
         self._instructions: Instructions | None = None
         self._frame: tuple[object, tuple[int, int, int]] | None = None
@@ -89,7 +95,6 @@ class Conversation:
     def _reset(self) -> None:
         """The state of a conversation without messages."""
         self.history: list[Message] = []
-        self.used_ids: set[str] = set()
         if self._parent is None:
             self.tally = Tally(self.services.cost)
             settings = self.services.settings
@@ -119,7 +124,7 @@ class Conversation:
         """Continue a stored conversation. `counted` = (tokens, messages, origin) of its last answer."""
         self.history = list(history)
         calls = [block for entry in self.history for block in entry.blocks if isinstance(block, ToolCall)]
-        self.used_ids = {call.id for call in calls}
+        self.used_ids.update(call.id for call in calls)
         self.services.toolbox.found[:] = dict.fromkeys(call.name for call in calls)
         self.tally.carry(spent)
         tokens, messages, origin = counted

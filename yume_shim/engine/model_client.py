@@ -259,15 +259,18 @@ class ModelClient:
             return
         match event:
             case ResponseStarted():
-                attempt.started = True
-                attempt.usage = event.usage
+                if event.id in self._used_ids:  # some endpoints name all their answers alike: this one gets our name
+                    event = replace(event, id="")
+                self._used_ids.add(event.id)
+                attempt.started, attempt.usage = True, event.usage
                 emit(event)
             case BlockStarted(index, block):
                 attempt.open_index, attempt.pieces, attempt.renamed = index, [], ""
                 if isinstance(block, ToolCall) and (not block.id or block.id in self._used_ids):
-                    # some endpoints send no id, or count from call_0 in every turn
-                    attempt.renamed = self._services.ids.call_id()
+                    attempt.renamed = self._services.ids.call_id()  # some send no id, or begin at call_0 again
                     block = replace(block, id=attempt.renamed)
+                if isinstance(block, ToolCall):
+                    self._used_ids.add(block.id)
                 attempt.open_block = block
                 emit(BlockStarted(index, block))
             case BlockEnded(index, block):
@@ -279,7 +282,6 @@ class ModelClient:
                     block = replace(block, id=attempt.renamed or block.id)
                     if not block.stopped:
                         block = self._services.toolbox.complete(block, fix_arguments=fix)
-                    self._used_ids.add(block.id)
                 attempt.blocks.append(block)
                 emit(BlockEnded(index, block))
             case ResponseEnded():

@@ -140,6 +140,16 @@ def test_the_flat_dialect_shows_a_child_below_its_call(tmp_path: Path) -> None:
     assert [line["id"] for line in outer if line["type"] == "tool_use"] == ["p1"]
 
 
+def test_answers_and_calls_of_an_endpoint_that_repeats_its_ids_have_their_own(tmp_path: Path) -> None:
+    looks = answer(says("Two."), calls("p1", "Look", index=1), stop="tool_calls")
+    start = answer(says("One."), calls("p1", "Agent", index=1), stop="tool_calls")
+    lines = World(tmp_path, flat(), start, looks, answer(says("Three.")), answer(says("Four."))).run()
+    assert len({line["id"] for line in lines if line["type"] == "text"}) == 4
+    shown = [line["id"] for line in lines if line["type"] == "tool_use"]
+    assert len(set(shown)) == 2
+    assert sorted(line["tool_use_id"] for line in lines if line["type"] == "tool_result") == sorted(shown)
+
+
 def test_the_claude_dialect_shows_a_child_below_its_call(tmp_path: Path) -> None:
     world = World(tmp_path, nested(), START, *CHILD, answer(says("Done.")))
     lines = world.run()
