@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.helpers.fake_server import Exchange
-    from tests.helpers.scripted_model import Answer, Step
+    from tests.helpers.scripted_model import Answer
     from yume_shim.types.blocks import Json
 
     Sender = Callable[[Exchange, list[bytes], random.Random], bool]
@@ -460,10 +460,7 @@ def ended_inside(answer: Answer | list[VendorAnswer], fault: str) -> Answer:
     """The answer up to the place that `fault` names, and the cut or silence there."""
     what, _, kind = fault.rpartition("-")
     steps: Answer = []
-    step: Step
-    for step in answer:
-        if isinstance(step, VendorAnswer):
-            continue
+    for step in [each for each in answer if not isinstance(each, VendorAnswer)]:
         if isinstance(step, _KINDS[kind]):
             break
         steps.append(step)
