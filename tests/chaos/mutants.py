@@ -105,7 +105,7 @@ MUTANTS = (
     ),
     Mutant(
         "the code of another signal",
-        "app/start.py",
+        "host/signals.py",
         '"SIGTERM": 143',
         '"SIGTERM": 0',
         "code",

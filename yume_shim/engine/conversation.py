@@ -52,14 +52,11 @@ class Conversation:
         self.models = ModelChoice(services, spec, fallback, chain)
         self.options = HostOptions(services.settings)
         self._parent = parent
-<<<<<<< HEAD
         self.legal = LegalPrefix()
         """What is known of the history as it was last sent."""
-=======
         self.used_ids: set[str] = set() if parent is None else parent.used_ids
         """Ids of calls and answers so far, also those of children and of cleared conversations: hosts tell calls apart
         by them."""
->>>>>>> 16a32e34 (Fix ids of answers and calls that an endpoint repeats: each has its own in a process)
         self._reset()
         self._instructions: Instructions | None = None
         self._frame: tuple[object, tuple[int, int, int]] | None = None
