@@ -15,6 +15,7 @@ import pytest
 
 from yume_shim.extensions.hooks.answers import HookAnswer
 from yume_shim.extensions.mcp.errors import McpError
+from yume_shim.types import value
 from yume_shim.types.error_entries.catalogue import ENTRIES
 from yume_shim.types.errors import BadInvocation, BadLine, Failure, StoreFailed, ToolFailed
 from yume_shim.types.events import HookNotice, Notice, ToolFinished, TurnEnded
@@ -42,6 +43,7 @@ RAISED: dict[str, Any] = {
 }
 """Group → the exceptions that are made in the modules of its entries."""
 WRONG = "made wrong on purpose"
+MODULE: Any = value
 
 
 @contextmanager
@@ -66,6 +68,9 @@ def reached(broken: set[Id] = frozenset()) -> Iterator[set[Id]]:  # type: ignore
     """The entries that are reached in this context. Those in `broken` are made wrong."""
     found: set[Id] = set()
     values: list[Any] = [Failure, HookAnswer, ToolFinished, *CODES]
+    for kind in values:
+        if "__init__" not in vars(kind):  # the first instance would put it there, in place of the one below
+            kind.__init__ = MODULE._init_for(kind)
     values += [BadInvocation, ToolFailed, McpError, StoreFailed]
     before = {kind: kind.__init__ for kind in values}
 
@@ -136,5 +141,5 @@ def make_wrong(made: Any) -> None:
         ControlAnswered: {"error_code": WRONG},
         TurnEnded: {"outcome": "success"},
     }
-    for name, value in wrong[type(made)].items():
-        type(made).__dict__[name].__set__(made, value)
+    for name, broken in wrong[type(made)].items():
+        type(made).__dict__[name].__set__(made, broken)
