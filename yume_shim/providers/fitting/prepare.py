@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from yume_shim.providers.fitting.endpoint_adaptation import EndpointAdaptation
+from yume_shim.providers.wire.history_memo import begins
 from yume_shim.types.blocks import Document, Image, Message, Text, ToolResult
 from yume_shim.types.events import Notice
 from yume_shim.types.value import Value, replace
@@ -50,6 +51,8 @@ class Preparer:
         self._log = log
         self._given: set[str] = set()
         self._media: MediaFitter | None = None
+        self._without_media: tuple[Message, ...] = ()
+        """The last history that held none."""
 
     def prepare(self, request: Request, cancel: Cancel | None = None) -> Ready:
         """The request in the form that the endpoint takes. Raises Cancelled."""
@@ -63,7 +66,7 @@ class Preparer:
             from yume_shim.providers.fitting.sampling import sampling
 
             notices.extend(sampling(request)[1])
-        if any(map(_has_media, request.messages)):
+        if self._has_media(request.messages):
             request, new = self._media_fitter().fit(request, cancel)
             notices.extend(new)
         by_text = False
@@ -76,6 +79,14 @@ class Preparer:
         if request.system and request.model.endpoint.quirks.system_role == "user":
             request = _with_system_in_message(request)
         return Ready(request, tuple(self._new(notices)), by_text)
+
+    def _has_media(self, messages: tuple[Message, ...]) -> bool:
+        """Every request repeats the history: only what was added to it is looked at."""
+        known = self._without_media
+        if any(map(_has_media, messages[len(known) :] if known and begins(messages, known) else messages)):
+            return True
+        self._without_media = messages
+        return False
 
     def _media_fitter(self) -> MediaFitter:
         from yume_shim.providers.fitting.media.fitter import MediaFitter

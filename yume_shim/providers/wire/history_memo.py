@@ -32,7 +32,7 @@ class HistoryMemo:
         for place in range(len(self._entries) - 1, -1, -1):
             try:
                 key, known, state, items = self._entries[place]
-                fits = _begins(messages, known) and key == _key(request, names)
+                fits = begins(messages, known) and key == _key(request, names)
                 if fits and self._entries.pop(place)[2] is state:
                     return state, list(items), messages[len(known) :]
             except IndexError:  # another thread was faster
@@ -50,7 +50,7 @@ def _key(request: Request, names: object) -> tuple[object, ...]:
     return request.session_id, request.model.origin, names, request.model.endpoint.quirks
 
 
-def _begins(messages: tuple[Message, ...], known: tuple[Message, ...]) -> bool:
+def begins(messages: tuple[Message, ...], known: tuple[Message, ...]) -> bool:
     """Do the messages begin with those that are known? The same values, not equal ones (1 equals True); only the first
     is made anew for each request."""
     count = len(known)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
+from tests.helpers.counting import calls_of
 from tests.helpers.refusals import TOOL, asked, asking, said
 from tests.helpers.wire_cases import no_log
 from yume_shim.providers.fitting.prepare import Preparer
-from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
+from yume_shim.types.blocks import Image, Message, Text, ToolCall, ToolResult
 from yume_shim.types.errors import Failure
 from yume_shim.types.models import Quirks, Request
 from yume_shim.types.value import replace
@@ -46,3 +48,13 @@ def test_the_system_prompt_is_put_before_the_first_user_message() -> None:
     assert with_tools.system == ()
     assert isinstance(first, Text)
     assert first.text.startswith("Be brief.\n\nBe kind.\n\n# Tools")
+
+
+def test_only_new_messages_are_searched_for_media() -> None:
+    history = tuple(message for number in range(500) for message in (asked(Text("a")), said(Text(f"b{number}"))))
+    preparer = Preparer(no_log)
+    whole, more = (calls_of(lambda end=end: preparer.prepare(asking(*history[:end]))) for end in (996, 1_000))  # type: ignore[misc]
+    assert more < whole / 50
+    image = Image("image/png", base64.b64encode(b"no image").decode())
+    late = preparer.prepare(asking(*history, asked(ToolResult("c1", (image,)))))
+    assert late.notices == Preparer(no_log).prepare(asking(asked(ToolResult("c1", (image,))))).notices != ()
