@@ -13,7 +13,10 @@ import re
 from collections.abc import Iterator
 
 ROOMS = ("system/posix/", "system/linux/", "system/macos/", "system/windows/")
-_MODULES = "fcntl resource pwd grp termios tty pty posix syslog select _posixsubprocess ctypes msvcrt winreg _winapi nt"
+_MODULES = (
+    "fcntl resource pwd grp spwd crypt nis termios tty pty readline curses ossaudiodev posix syslog select "
+    "_posixsubprocess _posixshmem ctypes _ctypes msvcrt winreg winsound _winapi nt"
+)
 MODULES = frozenset(_MODULES.split())
 _FAMILIES = (
     "CLD_",
@@ -69,20 +72,27 @@ NAMES = {
     "os": frozenset(_OS.split()),
     "signal": frozenset(_SIGNALS.split()),
     "subprocess": frozenset(_SUBPROCESS.split()),
-    "socket": frozenset(("AF_UNIX",)),
+    "socket": frozenset(("AF_UNIX", "AF_NETLINK", "AF_PACKET", "AF_VSOCK", "SCM_RIGHTS", "send_fds", "recv_fds")),
+    "shutil": frozenset(("chown",)),
     "time": frozenset(("tzset", "clock_gettime")),
 }
+NAMES |= {"_signal": NAMES["signal"], "_socket": NAMES["socket"]}
 _ARGUMENTS = "start_new_session preexec_fn pass_fds process_group creationflags startupinfo"
 ARGUMENTS = frozenset((*_ARGUMENTS.split(), "dir_fd", "src_dir_fd", "dst_dir_fd"))
-_PATH = re.compile(r"/(?:dev|proc|sys|bin|usr|tmp|etc|private|System)(?:/|$)")
+_FOLDERS = (
+    "dev proc sys bin sbin lib lib64 usr tmp var etc opt run root home mnt boot private System Users Volumes Library"
+)
+_PATH = re.compile(rf"/(?:{_FOLDERS.replace(' ', '|')})(?:/|$)")
 TEXTS = {
     "config/settings_files.py": "where each system has the settings of an organisation",
+    "disk/foreign_paths.py": "where WSL mounts the drives of Windows",
     "disk/bounded.py": "what a shell puts into our arguments; other systems have no such file",
     "disk/wsl.py": "only WSL has it",
     "extensions/hooks/env_file.py": "the shell of Linux and macOS, beside that of Windows",
     "text/macos_paths.py": "only macOS has them",
     "tools/shell/sandbox.py": "bubblewrap is a program of Linux",
     "tools/shell/wall.py": "probes of Linux and macOS",
+    "gate/paths.py": "where WSL mounts the drives of Windows",
     "gate/windows_words.py": "words of bash",
     "gate/command_calls.py": "words of bash",
     "gate/name_changes.py": "words of bash",
@@ -122,23 +132,74 @@ def linux_uses(text: str) -> Iterator[str]:
 
 def uses(text: str, *, texts: bool = True) -> Iterator[str]:
     """`line: what` for each use in a module. `texts`: also of paths."""
-    for node in ast.walk(ast.parse(text)):
-        match node:
-            case ast.Import(names=names):
-                for alias in names:
-                    if alias.name.split(".")[0] in MODULES:
-                        yield f"{node.lineno}: import {alias.name}"
-            case ast.ImportFrom(module=str(module), names=names):
-                for alias in names:
-                    if module.split(".")[0] in MODULES or _is_foreign(module, alias.name):
-                        yield f"{node.lineno}: from {module} import {alias.name}"
-            case ast.Attribute(value=ast.Name(id=module), attr=name) if _is_foreign(module, name):
-                yield f"{node.lineno}: {module}.{name}"
-            case ast.Call(keywords=keywords):
-                yield from (f"{node.lineno}: {key.arg}=" for key in keywords if key.arg in ARGUMENTS)
-            case ast.Constant(value=str(value)) if texts and _PATH.match(value):
-                yield f"{node.lineno}: {value!r}"
+    tree = ast.parse(text)
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    plain: set[int] = set()
+    """Mentions of modules from which a name is taken, which is checked itself."""
+    for node in ast.walk(tree):
+        for what in (*_imports(node), *_names(node, plain), *_detours(node, plain, imported)):
+            yield f"{node.lineno}: {what}"  # type: ignore[attr-defined]
+        if texts and isinstance(node, ast.Constant) and _PATH.match(_as_text(node.value)):
+            yield f"{node.lineno}: {node.value!r}"
+
+
+def _imports(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Import(names=names):
+            for alias in names:
+                if alias.name.split(".")[0] in MODULES or (
+                    alias.name in NAMES and alias.asname not in (None, alias.name, f"_{alias.name}")
+                ):
+                    yield f"import {alias.name}" + (f" as {alias.asname}" if alias.asname else "")
+        case ast.ImportFrom(module=str(module), names=names):
+            for alias in names:
+                if module.split(".")[0] in MODULES or _is_foreign(module, alias.name):
+                    yield f"from {module} import {alias.name}"
+        case ast.Call(
+            func=ast.Name(id="__import__") | ast.Attribute(attr="import_module"), args=[ast.Constant(str(name))]
+        ):
+            if name.split(".")[0] in MODULES:
+                yield f"import {name}"
+
+
+def _names(node: ast.AST, plain: set[int]) -> Iterator[str]:
+    """Names of modules, arguments of functions."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=module) as base, attr=name) if module in NAMES:
+            plain.add(id(base))
+            if _is_foreign(module, name) or name == "__dict__":
+                yield f"{module}.{name}"
+        case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id=module) as base, name, *default]):
+            plain.add(id(base))
+            if not default and isinstance(name, ast.Constant) and _is_foreign(module, str(name.value)):
+                yield f"{module}.{name.value!s}"
+        case ast.Call(func=ast.Name(id="hasattr"), args=[ast.Name() as base, _]):
+            plain.add(id(base))
+        case ast.Attribute(value=ast.Attribute(attr="Signals"), attr=name) if _is_foreign("signal", name):
+            yield f"signal.{name}"
+        case ast.Subscript(value=ast.Attribute(attr="Signals"), slice=ast.Constant(str(name))):
+            if _is_foreign("signal", name):
+                yield f"signal.{name}"
+        case ast.Call(keywords=keywords):
+            yield from (f"{key.arg}=" for key in keywords if key.arg in ARGUMENTS)
+
+
+def _detours(node: ast.AST, plain: set[int], imported: set[str]) -> Iterator[str]:
+    """A module under another name, arguments in a dictionary."""
+    match node:
+        case ast.Name(id=module, ctx=ast.Load()) if module in NAMES and module in imported and id(node) not in plain:
+            yield f"{module} under another name"
+        case ast.Dict(keys=keys):
+            names = (key.value for key in keys if isinstance(key, ast.Constant))
+            yield from (f"{name}=" for name in names if isinstance(name, str) and name in ARGUMENTS)
+        case ast.Subscript(slice=ast.Constant(str(name))) if name in ARGUMENTS:
+            yield f"{name}="
+
+
+def _as_text(value: object) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else value if isinstance(value, str) else ""
 
 
 def _is_foreign(module: str, name: str) -> bool:
-    return name in NAMES.get(module, ()) or (module == "os" and name.startswith(_FAMILIES))
+    known = NAMES.get(module)
+    return known is not None and (name in known or name == "*" or (module == "os" and name.startswith(_FAMILIES)))

@@ -53,7 +53,7 @@ def modules(*, with_rooms: bool) -> Iterator[str]:
 
 def imported(names: list[str], platform: str) -> str:
     """Import the modules in a process that has nothing which only some systems have."""
-    kept = {"ctypes", "posix", "nt", "select"}  # Python itself, and packages such as click, use them
+    kept = {"ctypes", "_ctypes", "posix", "nt", "select"}  # Python itself, and packages such as click, use them
     given = (sorted(seam.MODULES - kept), sorted(seam.NAMES["os"]), sorted(seam.NAMES["signal"]), seam._FAMILIES, names)
     rooms = {f"yume_shim.system.{name}" for name in ("posix", "windows")}
     code = WITHOUT.format(given=given, platform=platform, rooms=rooms)
@@ -91,6 +91,14 @@ def test_nothing_of_one_system_is_used_outside_its_room() -> None:
         ("run(['/bin/sh', '-c']); '/usr/bin:/bin'", ["1: '/bin/sh'", "1: '/usr/bin:/bin'"]),
         ("os.path.join('/tmp', x); '/tmpfile'; '/users'", ["1: '/tmp'"]),
         ("getattr(os, 'O_BINARY', 0); os.kill(1, 2)", ["1: os.kill"]),
+        ("import os as o, signal as _signal; _signal.SIGKILL", ["1: import os as o", "1: _signal.SIGKILL"]),
+        ("from os import *; getattr(os, 'fork')(); o.fork()", ["1: from os import *", "1: os.fork"]),
+        ("import os; o = os; vars(os); os.__dict__", ["1: os under another name"] * 2 + ["1: os.__dict__"]),
+        ("__import__('fcntl'); importlib.import_module('termios')", ["1: import fcntl", "1: import termios"]),
+        ("f(**{'pass_fds': x}); o['preexec_fn'] = y", ["1: pass_fds=", "1: preexec_fn="]),
+        ("signal.Signals.SIGHUP; signal.Signals['SIGKILL']", ["1: signal.SIGHUP", "1: signal.SIGKILL"]),
+        ("open(b'/dev/null'); f'/proc/{x}'; '/var/run'", ["1: b'/dev/null'", "1: '/proc/'", "1: '/var/run'"]),
+        ("socket.send_fds(a, b, c); shutil.chown(x)", ["1: socket.send_fds", "1: shutil.chown"]),
         ("import selectors, socket; os.devnull; '/development'", []),
     ],
 )

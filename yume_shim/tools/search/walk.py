@@ -91,9 +91,11 @@ def files_below(top: str, skip: Callable[[str, bool], bool]) -> Iterator[str]:
     todo = [top]
     while todo:
         here = todo.pop()
-        if here is not top and not here.endswith(os.sep):
-            yield here
-            continue
+        if here is not top:
+            if not here.endswith(os.sep):
+                yield here
+                continue
+            here = here.removesuffix(os.sep)
         inside: list[str] = []
         for entry in sorted(scan(here), key=lambda entry: entry.name):
             folder, path = is_folder(entry), os.path.join(here, entry.name)

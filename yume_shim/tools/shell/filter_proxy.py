@@ -8,12 +8,11 @@ knows CONNECT and plain HTTP and goes by the host's name; what is inside an encr
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import socket
-import sys
 import threading
 
+from yume_shim.system.linux.passed_sockets import helper_argv, take_socket
 from yume_shim.tools.web.addresses import why_refused
 
 TYPE_CHECKING = False
@@ -29,11 +28,6 @@ IDLE_S = 300.0
 HELPER_S = 20.0
 """How long the helper in the sandbox may take to pass its socket."""
 _COPY = 65_536
-_HELPER = (
-    "import os,socket,sys;l=socket.socket();l.setsockopt(socket.SOL_SOCKET,socket.SO_REUSEADDR,1);"
-    "l.bind(('127.0.0.1',int(sys.argv[2])));l.listen(64);c=socket.socket(fileno=int(sys.argv[1]));"
-    "socket.send_fds(c,[b'x'],[l.fileno()]);c.close();l.close();os.execv(sys.argv[3],sys.argv[3:])"
-)
 _REQUEST = re.compile(rb"([A-Z]+) (\S+) HTTP/1\.[01]\r\n")
 _HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 
@@ -144,7 +138,7 @@ class Channel:
         self._listener: socket.socket | None = None
 
     def argv(self, argv: list[str]) -> list[str]:
-        return [sys.executable, "-I", "-S", "-c", _HELPER, str(self.inherited), str(PORT), *argv]
+        return helper_argv(self.inherited, PORT, argv)
 
     def serve(self) -> None:
         """The command has been started: take its socket and serve it."""
@@ -153,14 +147,8 @@ class Channel:
     def _run(self) -> None:
         with self._ours:
             self._ours.settimeout(HELPER_S)
-            try:
-                _, handles, _, _ = socket.recv_fds(self._ours, 1, 1)
-            except OSError:
-                return
-        for handle in handles[1:]:
-            os.close(handle)
-        if handles:
-            self._listener = socket.socket(fileno=handles[0])
+            self._listener = take_socket(self._ours)
+        if self._listener is not None:
             with self._listener:
                 self._proxy.accept(self._listener)
 
