@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import test_windows as wine
+import test_windows as windows
 
 SECONDS = 300
 
@@ -26,14 +26,14 @@ def make_launcher() -> Path:
     """Install the wheel of this checkout beside the interpreter, without its dependencies."""
     from flit_core.wheel import make_wheel_in  # type: ignore[import-untyped]
 
-    place = wine.interpreter().parent / "launcher"
+    place = windows.interpreter().parent / "launcher"
     with tempfile.TemporaryDirectory() as folder:
-        wheel = make_wheel_in(wine.ROOT / "pyproject.toml", Path(folder)).file
-        pip = wine.windows_path(bundled_pip()) + "\\pip"
-        words = ["wine", str(wine.interpreter()), "-B", pip, "install", "--quiet", "--no-index", "--no-deps"]
-        words += ["--upgrade", "--no-cache-dir", "--target", wine.windows_path(place), wine.windows_path(wheel)]
+        wheel = make_wheel_in(windows.ROOT / "pyproject.toml", Path(folder)).file
+        pip = windows.windows_path(bundled_pip()) + "\\pip"
+        words = ["wine", str(windows.interpreter()), "-B", pip, "install", "--quiet", "--no-index", "--no-deps"]
+        words += ["--upgrade", "--no-cache-dir", "--target", windows.windows_path(place), windows.windows_path(wheel)]
         done = subprocess.run(
-            words, env=wine.environment(), stdin=-3, capture_output=True, check=False, timeout=SECONDS
+            words, env=windows.environment(), stdin=-3, capture_output=True, check=False, timeout=SECONDS
         )
         if done.returncode != 0:
             raise OSError(f"pip failed: {(done.stdout + done.stderr).decode('utf-8', 'replace')[-2000:]}")
@@ -43,14 +43,9 @@ def make_launcher() -> Path:
 def main() -> int:
     """Set up, make the launcher, run the tests."""
     try:
-        wine.set_up()
-        server = wine.start_wine()
-        try:
+        with windows.alone(), windows.wine():
             print(make_launcher())
-            return wine.run(["tests/test_windows_start.py"], SECONDS)
-        finally:
-            subprocess.run(["wineserver", "-k"], env=wine.environment(), check=False, timeout=60)
-            server.wait(60)
+            return windows.run(["tests/test_windows_start.py"], SECONDS)[0]
     except (OSError, subprocess.SubprocessError) as error:
         print(f"windows: {error}", file=sys.stderr)
         return 1

@@ -46,6 +46,8 @@ settings.register_profile(
 )
 settings.load_profile("suite")
 
+NO_RIGHT = 1314
+"""What Windows answers to a person who may not make links."""
 _connect = socket.socket.connect
 _connect_ex = socket.socket.connect_ex
 
@@ -72,11 +74,31 @@ def _guarded_connect_ex(self: socket.socket, address: Any) -> int:
     return _connect_ex(self, address)
 
 
+_symlink = os.symlink
+
+
+class NoLinksError(OSError):
+    """Wine makes no links and says nothing; Windows asks for a right."""
+
+
+def _checked_symlink(target: Any, link: Any, *args: Any, **more: Any) -> None:
+    try:
+        _symlink(target, link, *args, **more)
+    except OSError as error:
+        if getattr(error, "winerror", 0) == NO_RIGHT:
+            raise NoLinksError from error
+        raise
+    if not os.path.islink(link):
+        raise NoLinksError
+
+
 def pytest_configure() -> None:
     """Close the network; remove keys, proxies and settings from the environment before anything is imported. The
     programs of the virtual environment (ripgrep, yume-shim) are found whether it is activated or not."""
     socket.socket.connect = _guarded_connect  # type: ignore[assignment,method-assign]
     socket.socket.connect_ex = _guarded_connect_ex  # type: ignore[assignment,method-assign]
+    if sys.platform == "win32":
+        os.symlink = _checked_symlink
     for name in list(os.environ):
         ours = name.startswith("YUME_") and name not in OURS_TO_KEEP
         if ours or name.startswith(PRIVATE) or name.lower().endswith("_proxy"):
@@ -105,6 +127,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             reason = missing(mark.name)
             if reason:
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_pyfunc_call() -> Generator[None, object, object]:
+    """Skip a test that makes a link where there are none."""
+    try:
+        return (yield)
+    except NoLinksError:
+        pytest.skip("no symbolic links here")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup() -> Generator[None, object, object]:
+    """The same for fixtures."""
+    try:
+        return (yield)
+    except NoLinksError:
+        pytest.skip("no symbolic links here")
 
 
 @pytest.hookimpl(wrapper=True)

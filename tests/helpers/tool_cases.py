@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.helpers.fakes import cancel
 from tests.helpers.settings import settings_with
-from tests.helpers.windows_bash import bash_for_windows
+from tests.helpers.windows_bash import NO_BASH, bash_for_windows
 from yume_shim.engine.toolbox import Toolbox
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.blocks import Document, Image, Text, ToolCall
@@ -42,13 +42,20 @@ def toolbox(workspace: Path, scratch: Path, env: Mapping[str, str] | None = None
     """All built-in tools in a folder; `settings` are fields of Settings."""
     shell_env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", **bash_for_windows(), **(env or {})}
     return open_builtin_tools(
-        settings_with(cwd=str(workspace), **settings),
+        settings_with(cwd=str(workspace), **{"env": bash_for_windows(), **settings}),
         str(scratch),
         shell_env,
         lambda _level, _text: None,
         host_answers=True,
         search=lambda given, _cancel: f"One result for {given['query']}.",
     )
+
+
+def missing(case: Path) -> str:
+    """Why a case cannot be played here; "" if it can."""
+    facts = json.loads((case / "input.json").read_text("utf-8"))
+    used = {case.parent.name, *(step.get("tool") for step in facts.get("before", ()))}
+    return NO_BASH if "Bash" in used else ""
 
 
 def call(

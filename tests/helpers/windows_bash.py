@@ -1,7 +1,7 @@
-"""The bash of the tests on Windows: brush, a shell in the manner of bash, which also runs under Wine.
+"""The bash of the tests on Windows: a file of that name, which makes the Bash tool be offered, or a real one.
 
-`scripts/test_windows.py` puts it beside the interpreter's folder. It is named for the tests that need a bash; the
-others see a Windows without one.
+`scripts/test_windows.py` puts it beside the interpreter's folder: an empty file, unless `WINDOWS_BASH` names a
+`bash.exe` to use. Tests that start commands are skipped without a real one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 BASH = Path(sys.executable).parent.parent / "bash" / "bin" / "bash.exe"
+NO_BASH = "no bash for Windows" if sys.platform == "win32" and not (BASH.is_file() and BASH.stat().st_size) else ""
+"""Why no command can be started here; "" where one can."""
 
 
 def bash_for_windows() -> dict[str, str]:

@@ -55,7 +55,7 @@ def test_every_request_about_servers(tmp_path: Path) -> None:
     first = json.dumps({"mcpServers": {"base": PLAIN, "wrong": {"command": 5}}})
     host = Asking(tmp_path, "nested", "--mcp-config", first, deniedMcpServers=[{"serverName": "banned"}])
     reference = {"command": sys.executable, "args": [REFERENCE, "stdio"]}
-    dead = {"command": "/bin/false"}
+    dead = {"command": sys.executable, "args": ["-c", "raise SystemExit(1)"]}
     problem = "Invalid MCP configuration: server 'odd': it must be an object"
     answer = host.ask("mcp_set_servers", servers={"ref": reference, "dead": dead, "odd": 5, "banned": PLAIN})
     banned = "MCP server banned is not started: deniedMcpServers of the user settings name it"

@@ -10,6 +10,7 @@ import pytest
 
 from tests.helpers.settings import settings_with
 from tests.helpers.transcripts import answer, chain, question, save
+from tests.helpers.windows_bash import bash_for_windows
 from yume_shim.app.command_list import BUILTIN_NAMES
 from yume_shim.app.early_signals import EarlySignals
 from yume_shim.app.resume import NoConversation
@@ -138,7 +139,8 @@ def here(tmp_path: Path) -> Here:
 
 
 def test_the_first_description_of_a_session(here: Here) -> None:
-    startup = Startup(here.settings(FIXED, permission_mode="plan", add_dirs=("/a",), tools=("Read", "Bash")), flat=True)
+    env = FIXED | bash_for_windows()
+    startup = Startup(here.settings(env, permission_mode="plan", add_dirs=("/a",), tools=("Read", "Bash")), flat=True)
     assert startup.first_info() == SessionInfo(
         session_id=startup.opened.session_id,
         cwd=str(here.cwd),

@@ -38,7 +38,7 @@ LOOP = "Round and round it goes, where it stops nobody knows. "
 
 @pytest.fixture
 def tools(tmp_path: Path) -> Iterator[BuiltinTools]:
-    (tmp_path / "a.txt").write_text("alpha\r\nbeta\r\n")
+    (tmp_path / "a.txt").write_bytes(b"alpha\r\nbeta\r\n")
     made = toolbox(tmp_path, tmp_path / "scratch")
     yield made
     made.close()

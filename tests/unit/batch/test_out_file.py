@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -144,8 +145,10 @@ def test_a_torn_last_row_is_forgotten(tmp_path: Path, torn: str) -> None:
 
 
 def test_out_is_an_ordinary_file(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    for path in (pipe, Path(os.devnull)):
+    paths = [Path(os.devnull)]
+    if sys.platform != "win32":
+        os.mkfifo(tmp_path / "pipe")
+        paths.append(tmp_path / "pipe")
+    for path in paths:
         with pytest.raises(BadInvocation, match="no ordinary file"):
             opened(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -122,7 +123,7 @@ def test_files_with_one_prompt(tmp_path: Path) -> None:
     (task,) = tasks_of_files([str(path)], "Count the words.")
     assert (task.id, task.lines[0]["content"]) == (
         str(path),
-        f'Count the words.\n\n<file path="{path}">\ncafé �\n</file>',
+        f"Count the words.\n\n<file path={json.dumps(str(path))}>\ncafé �\n</file>",
     )
     for paths, prompt, words in (
         ([str(path)] * 2, "x", "named twice"),
@@ -161,7 +162,8 @@ def test_byte_order_mark_crlf_and_empty_lines(tmp_path: Path) -> None:
 
 
 def test_folders_of_other_machines(tmp_path: Path) -> None:
-    path = written(tmp_path, {"prompt": "a", "cwd": "/on/a/node"})
-    assert read_tasks(path, folders_here=False)[0].cwd == "/on/a/node"
+    folder = os.path.abspath("/on/a/node")
+    path = written(tmp_path, {"prompt": "a", "cwd": folder})
+    assert read_tasks(path, folders_here=False)[0].cwd == folder
     with pytest.raises(BadInvocation, match="must be absolute"):
         read_tasks(written(tmp_path, {"prompt": "a", "cwd": "relative"}), folders_here=False)

@@ -50,7 +50,7 @@ class Start:
 
     def config(self, text: str) -> None:
         (self.home / ".yume").mkdir(exist_ok=True)
-        (self.home / ".yume" / "config.toml").write_text(text, encoding="utf-8")
+        (self.home / ".yume" / "config.toml").write_text(text, encoding="utf-8", newline="")
 
     def settings_file(self, where: str, data: Any) -> None:
         folder = self.home / ".claude" if where == "user" else self.cwd / ".claude"
@@ -323,7 +323,10 @@ def test_tools_and_folders(start: Start) -> None:
     assert start("--tools", "default").tools.names is None
     assert start("--tools", "").tools.names == ()
     assert start("--tools", "Read,Bash", "Edit").tools.names == ("Read", "Bash", "Edit")
-    assert start("--add-dir", "../x", "/y").permissions.add_dirs == (str(start.cwd.parent / "x"), os.path.abspath("/y"))
+    assert start("--add-dir", "../x", "/y").permissions.add_dirs == (
+        str(start.cwd.parent / "x"),
+        os.path.join(start.cwd, "/y"),
+    )
 
 
 def test_valid_extensions_are_accepted(start: Start) -> None:

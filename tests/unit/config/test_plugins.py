@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -80,7 +81,7 @@ def test_all_parts_of_a_plugin_are_found(desk: Desk) -> None:
     assert server.env == {"CLAUDE_PLUGIN_ROOT": root}
     [(name, table)] = settings.hooks.sources
     assert name == "plugin:kit"
-    assert table["Stop"][0]["hooks"][0]["command"] == f"export CLAUDE_PLUGIN_ROOT={root}; check"
+    assert table["Stop"][0]["hooks"][0]["command"] == f"export CLAUDE_PLUGIN_ROOT={shlex.quote(root)}; check"
     assert settings.instructions.style_folders == (("kit:", below(root, "output-styles")),)
     assert [(each.path, each.prefix) for each in settings.agents.folders] == [(below(root, "agents"), "kit:")]
     assert settings.plugins.errors == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -65,7 +66,11 @@ def test_every_key(tmp_path: Path) -> None:
         allow_open=False,
         required=True,
         excluded=("docker", "git push *"),
-        write=(str(home / ".cache"), str(work / "build"), "/opt/x", "/opt/y"),
+        write=(
+            str(home / ".cache"),
+            str(work / "build"),
+            *(os.path.normpath(os.path.join(work, top)) for top in ("/opt/x", "/opt/y")),
+        ),
         deny_write=(str(work / "keep"),),
         deny_read=(str(home),),
         domains=("example.com", "*.npmjs.org", "docs.rs"),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+
+import pytest
 
 from yume_shim.context.output_styles import BUILT_IN, MAX_STYLES, Style, StyleFolder, find_styles, style_note
 
@@ -47,6 +50,7 @@ def test_files_of_several_folders(tmp_path: Path) -> None:
     assert style_note(found["plain"]) == "<system-reminder>\n# Output Style: plain\n\nNo header.\n</system-reminder>"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no named pipes in folders there")
 def test_hostile_files_are_left_out(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()

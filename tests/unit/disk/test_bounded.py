@@ -50,7 +50,7 @@ def test_absence_is_told_apart(tmp_path: Path) -> None:
         assert is_absent(caught.value) is absent
 
 
-@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
+@pytest.mark.skipif(os.name == "nt" or not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
 def test_a_pipe_of_the_shell_may_be_read_where_a_person_named_it() -> None:
     reader, writer = os.pipe()
     os.write(writer, b"{}")
