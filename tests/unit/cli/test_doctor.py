@@ -11,6 +11,7 @@ import pytest
 
 from tests.helpers import child
 from tests.helpers.fake_server import LoopbackServer
+from tests.helpers.windows_bash import bash_for_windows
 from yume_shim.cli.doctor import machine
 from yume_shim.cli.doctor.files import file_lines, session_lines
 from yume_shim.cli.doctor.line import Line, as_json, as_text, is_fine, next_step
@@ -70,7 +71,7 @@ def test_a_broken_config_file_hides_nothing_else(tmp_path: Path) -> None:
     (tmp_path / ".yume").mkdir()
     config = tmp_path / ".yume" / "config.toml"
     config.write_text('provider = "openai"\n\n[timeouts\nidle = 3\n')
-    found = checks(tmp_path)
+    found = checks(tmp_path, **bash_for_windows())
     assert "line 3" in named(found, "Files", "config")["text"]
     assert found["next"] == f"edit {config}"
     assert named(found, "Settings", "model and keys")["state"] == "off"

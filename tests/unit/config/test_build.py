@@ -325,7 +325,7 @@ def test_tools_and_folders(start: Start) -> None:
     assert start("--tools", "Read,Bash", "Edit").tools.names == ("Read", "Bash", "Edit")
     assert start("--add-dir", "../x", "/y").permissions.add_dirs == (
         str(start.cwd.parent / "x"),
-        os.path.join(start.cwd, "/y"),
+        os.path.normpath(os.path.join(start.cwd, "/y")),
     )
 
 

@@ -3,6 +3,7 @@ schema."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from acp.schema import RequestPermissionRequest, SessionNotification
@@ -33,7 +34,8 @@ from yume_shim.types.events import (
 )
 from yume_shim.types.permission_records import AddRules, PermissionRule, SetMode
 
-CWD = "/w"
+CWD = os.path.abspath("/w")
+HOSTS = os.path.abspath("/etc/hosts")
 S = "11111111-2222-4333-8444-555555555555"
 
 
@@ -104,8 +106,8 @@ def test_an_edit_is_a_diff_before_and_after() -> None:
         "title": "Edit a.py",
         "kind": "edit",
         "status": "in_progress",
-        "content": [{"type": "diff", "path": "/w/a.py", "oldText": "x", "newText": "y"}],
-        "locations": [{"path": "/w/a.py"}],
+        "content": [{"type": "diff", "path": os.path.join(CWD, "a.py"), "oldText": "x", "newText": "y"}],
+        "locations": [{"path": os.path.join(CWD, "a.py")}],
         "rawInput": call.input,
         "_meta": {"yume": {"toolName": "Edit"}},
     }
@@ -115,7 +117,14 @@ def test_an_edit_is_a_diff_before_and_after() -> None:
         "sessionUpdate": "tool_call_update",
         "toolCallId": "c1",
         "status": "completed",
-        "content": [{"type": "diff", "path": "/w/a.py", "oldText": "def f():\n    x", "newText": "def f():\n    y"}],
+        "content": [
+            {
+                "type": "diff",
+                "path": os.path.join(CWD, "a.py"),
+                "oldText": "def f():\n    x",
+                "newText": "def f():\n    y",
+            }
+        ],
         "_meta": {"yume": {"toolName": "Edit", "parentToolCallId": "c0"}},
     }
 
@@ -137,15 +146,15 @@ def test_results_of_all_kinds() -> None:
     ]
     (long,) = shown("Grep", "z" * (MAX_TEXT + 5))
     assert long["content"]["text"].endswith("z… [5 more characters]")
-    huge = ToolCall("c", "Edit", {"file_path": "/a", "old_string": "x" * (MAX_TEXT + 1), "new_string": ""})
+    huge = ToolCall("c", "Edit", {"file_path": HOSTS, "old_string": "x" * (MAX_TEXT + 1), "new_string": ""})
     (named,) = updates(dialect(), ToolStarted(huge))[0]["content"]
-    assert named == text("The change of /a is too long to show.")
+    assert named == text(f"The change of {HOSTS} is too long to show.")
 
 
 def test_titles_and_inputs_are_bounded() -> None:
     assert title_of(ToolCall("c", "Bash", {"command": "ls\n  -l"}), CWD) == "ls -l"
     assert title_of(ToolCall("c", "Grep", {"pattern": "a+"}), CWD) == "Grep a+"
-    assert title_of(ToolCall("c", "Read", {"file_path": "/etc/hosts"}), CWD) == "Read /etc/hosts"
+    assert title_of(ToolCall("c", "Read", {"file_path": HOSTS}), CWD) == f"Read {HOSTS}"
     assert title_of(ToolCall("c", "mcp__a__b", {"file_path": "/etc/hosts"}), CWD) == "mcp__a__b"
     deep: Any = "x"
     for _ in range(50):
@@ -244,7 +253,7 @@ def test_a_stored_conversation_is_told_again() -> None:
         ("tool_call", "in_progress"),
         ("tool_call_update", "completed"),
     ]
-    assert told[4]["locations"] == [{"path": "/w/a", "line": 7}]
+    assert told[4]["locations"] == [{"path": os.path.join(CWD, "a"), "line": 7}]
     for update in told:
         SessionNotification.model_validate({"sessionId": S, "update": update})
 

@@ -15,7 +15,7 @@ from yume_shim.types.child import Child
 from yume_shim.types.events import BlockDelta, Notice, Pong, PromptTaken, Tagged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from types import TracebackType
 
     from yume_shim.types.blocks import Json
@@ -64,11 +64,15 @@ class Stage:
         writer = LineWriter(self._in, 10_000, wide_escapes=False)
         self.output = EventOutput(FakeClock(), FakeIds(), dialect, writer, [listener])
         self.output.store_in(self.recorder("store"))
+        self._printed: list[bytes] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)  # a pipe of Windows holds little
+        self._reader.start()
 
     def __enter__(self) -> Stage:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.printed()
         os.close(self._out)
 
     def recorder(self, name: str) -> Recorder:
@@ -76,12 +80,15 @@ class Stage:
 
     def printed(self) -> bytes:
         """Everything printed; nothing can be printed afterwards."""
-        os.close(self._in)
-        return b"".join(self._chunks())
+        if self._in >= 0:
+            os.close(self._in)
+            self._in = -1
+        self._reader.join()
+        return b"".join(self._printed)
 
-    def _chunks(self) -> Iterator[bytes]:
+    def _read(self) -> None:
         while chunk := os.read(self._out, 65_536):
-            yield chunk
+            self._printed.append(chunk)
 
 
 def test_an_event_is_passed_on_stored_and_printed_in_this_order() -> None:

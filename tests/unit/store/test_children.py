@@ -207,7 +207,9 @@ def test_metadata_private_files_and_one_lock(session: Session) -> None:
         "toolUseId": "call_1",
         "parentAgentId": "b2",
     }
-    assert [stat.S_IMODE(each.stat().st_mode) for each in (path, meta, path.parent, path.parent.parent)] == [
+    assert os.name == "nt" or [
+        stat.S_IMODE(each.stat().st_mode) for each in (path, meta, path.parent, path.parent.parent)
+    ] == [
         0o600,
         0o600,
         0o700,

@@ -131,10 +131,12 @@ def _which(name: str, env: Mapping[str, str]) -> str:
 
 def _shell_line(settings: Settings | None, env: Mapping[str, str]) -> Line:
     """The shell of the Bash tool."""
-    if os.name == "nt" and settings is not None:
-        from yume_shim.system.windows.shell import shell_of_settings
+    if os.name == "nt":
+        from yume_shim.config.setting_sources import working_folder
+        from yume_shim.system.windows.shell import shell_of_settings, shell_of_this_windows
 
-        choice = shell_of_settings(settings)
+        owned = (working_folder(),)
+        choice = shell_of_settings(settings) if settings is not None else shell_of_this_windows(env, "", owned)
         text = "; ".join((f"{choice.program} ({choice.source})" if choice.kind else "none", *choice.warnings))
         todo = "" if choice.kind else "install Git for Windows, or set CLAUDE_CODE_GIT_BASH_PATH"
         return Line(PROGRAMS, "shell", "ok" if choice.kind else "off", text, todo)
