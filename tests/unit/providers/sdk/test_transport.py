@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.cancel import CancelSignal
     from yume_shim.types.blocks import Json
 
-FAST = Timeouts(connect=5.0, first_byte=5.0, idle=5.0, total=10.0)
+LIMITS = Timeouts(connect=30.0, first_byte=30.0, idle=30.0, total=60.0)
 SSE = b'data: {"a":1}\n\ndata: {"a":2}\n\n'
 FRAMES: list[Json] = [{"a": 1}, {"a": 2}]
 WIRES = {
@@ -53,7 +53,7 @@ def _closed() -> Iterator[None]:
         _made.pop().close()
 
 
-def make(api: str, url: str, timeouts: Timeouts = FAST, credential: Credential | None = None) -> SdkTransport:
+def make(api: str, url: str, timeouts: Timeouts = LIMITS, credential: Credential | None = None) -> SdkTransport:
     credential = credential or Credential("secret-key", "key", "test")
     auth = load_adapter(api).auth_headers(credential)
     endpoint = Endpoint("p", api, url)
@@ -179,7 +179,7 @@ def test_a_cancel_takes_effect_at_once(api: str, after: bytes) -> None:
 @each_api
 def test_silence(api: str) -> None:
     with LoopbackServer(answer(HEAD + CHUNK, keep=False)) as server:
-        assert _failure(lambda: fetch(make(api, server.url, replace(FAST, idle=0.2)), api)).kind == "timeout"
+        assert _failure(lambda: fetch(make(api, server.url, replace(LIMITS, idle=0.2)), api)).kind == "timeout"
 
 
 @each_api
@@ -224,7 +224,7 @@ def test_a_line_that_trickles_in() -> None:
 
     with LoopbackServer(trickle) as server, soon():
         assert (
-            _failure(lambda: fetch(make("google-genai", server.url, replace(FAST, total=0.3)), "google-genai")).kind
+            _failure(lambda: fetch(make("google-genai", server.url, replace(LIMITS, total=0.3)), "google-genai")).kind
             == "timeout"
         )
 
