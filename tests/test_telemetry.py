@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers import child
 from tests.helpers.fake_server import LoopbackServer
-from tests.helpers.otlp_receiver import GrpcCollector, HttpCollector
+from tests.helpers.otlp_receiver import GrpcCollector, HttpCollector, JsonCollector
 from tests.helpers.scripted_model import ModelServer, call, hold, refuse, say
 from yume_shim.telemetry import names
 
@@ -59,7 +59,7 @@ def run(base: Path, env: dict[str, str], *argv: str) -> child.Ended:
 
 
 @pytest.mark.parametrize(
-    ("vendor", "kind"), [("anthropic", HttpCollector), ("openai", GrpcCollector), ("google", HttpCollector)]
+    ("vendor", "kind"), [("anthropic", HttpCollector), ("openai", GrpcCollector), ("google", JsonCollector)]
 )
 def test_a_turn_is_exported_for_every_provider(vendor: str, kind: Any, tmp_path: Path) -> None:
     model, provider = MODELS[vendor]
@@ -74,6 +74,7 @@ def test_a_turn_is_exported_for_every_provider(vendor: str, kind: Any, tmp_path:
                 OTEL_EXPORTER_OTLP_PROTOCOL=collector.protocol,
                 OTEL_EXPORTER_OTLP_HEADERS="x-team=blue",
                 OTEL_RESOURCE_ATTRIBUTES="team.id=red,session.id=mine",
+                **({"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip"} if kind is JsonCollector else {}),
             ),
         )
         ended = run(tmp_path, env, "--model", model, "--allowedTools", "Write,Read,Bash")
@@ -126,6 +127,7 @@ def check_events(collector: Any, session: str, model: str) -> None:
     for record in collector.records:
         row = names.EVENTS[record.attributes["event.name"]]
         given = set(record.attributes) - {"team.id"}
+        assert not set(names.ON_REQUEST) & set(record.attributes)
         expected = {*names.STANDARD, *names.EVENT_STANDARD, *row.attributes}
         assert expected <= given <= expected | {*row.optional}, record.body
         assert record.attributes["session.id"] == session
@@ -194,6 +196,8 @@ def test_contents_and_details_are_exported_only_on_request(tmp_path: Path) -> No
         [span.attributes["gen_ai.input.messages"] for span in collector.spans if "chat" in span.name]
     )
     assert first.parent == agent.id
+    outputs = [json.loads(span.attributes["gen_ai.output.messages"]) for span in collector.spans if "chat" in span.name]
+    assert [each[0]["finish_reason"] for each in outputs if each] == ["tool_call", "tool_call"]
 
 
 @pytest.mark.parametrize("on", [False, True])

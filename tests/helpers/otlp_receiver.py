@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 import threading
 import warnings
+from base64 import b64encode
 from collections import defaultdict
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.helpers.fake_server import LoopbackServer
@@ -144,13 +148,31 @@ class HttpCollector(Received):
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         self._server.close()
 
+    def _decode(self, exchange: Exchange, message: Any) -> None:
+        message.ParseFromString(exchange.request.body)
+
     def _answer(self, exchange: Exchange) -> bool:
         message = REQUESTS[exchange.request.path]()
-        message.ParseFromString(exchange.request.body)
+        self._decode(exchange, message)
         self.headers.append(exchange.request.headers)
         self.take(message)
         exchange.reply(200, {"Content-Type": "application/x-protobuf"})
         return True
+
+
+class JsonCollector(HttpCollector):
+    """Speaks OTLP as JSON over HTTP, packed. Fields that the protocol does not have are an error."""
+
+    protocol = "http/json"
+
+    def _decode(self, exchange: Exchange, message: Any) -> None:
+        request = exchange.request
+        assert request.headers["content-type"] == "application/json"
+        assert request.headers["content-encoding"] == "gzip"
+        text = gzip.decompress(request.body).decode()
+        ids = re.compile(r'"(traceId|spanId|parentSpanId)":"([0-9a-f]*)"')  # hexadecimal, unlike protobuf's own JSON
+        text = ids.sub(lambda found: f'"{found[1]}":"{b64encode(bytes.fromhex(found[2])).decode()}"', text)
+        import_module("google.protobuf.json_format").Parse(text, message)
 
 
 class GrpcCollector(Received):
@@ -161,7 +183,6 @@ class GrpcCollector(Received):
     def __init__(self) -> None:
         super().__init__()
         from concurrent.futures import ThreadPoolExecutor
-        from importlib import import_module
 
         grpc: Any = import_module("grpc")  # without types of its own
 

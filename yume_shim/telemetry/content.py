@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 60_000
 """Characters of one text; the Claude CLI's limit of 60 KB."""
+FINISH_REASONS = {
+    **dict.fromkeys(("end", "end_turn", "stop_sequence"), "stop"),
+    **dict.fromkeys(("tool_calls", "tool_use"), "tool_call"),
+    **dict.fromkeys(("length", "window", "max_tokens", "model_context_window_exceeded"), "length"),
+    "refusal": "content_filter",
+}
+"""Our reasons, and the Claude CLI's, as the conventions call them. An answer that did not end is an `error`."""
 MAX_PARTS = 200
 """Parts of the messages of one request."""
 
@@ -72,14 +79,14 @@ class Contents:
         taken, self._input, self._output = self._input, [], []
         return _json(taken)
 
-    def take_output(self) -> str:
-        """The answer."""
+    def take_output(self, reason: str) -> str:
+        """The answer, and why it ended."""
         taken, self._output = self._output, []
-        return _json([{"role": "assistant", "parts": taken}] if taken else [])
+        return _json([_answer(taken, reason)] if taken else [])
 
-    def final(self, text: str) -> str:
+    def final(self, text: str, reason: str) -> str:
         """The last words of a turn."""
-        return _json([{"role": "assistant", "parts": [{"type": "text", "content": self.cut(text)}]}] if text else [])
+        return _json([_answer([{"type": "text", "content": self.cut(text)}], reason)] if text else [])
 
     def cut(self, text: str) -> str:
         """The text, as far as it is kept."""
@@ -88,6 +95,10 @@ class Contents:
     def _add(self, parts: list[Json], part: Json) -> None:
         if self._on and len(parts) < MAX_PARTS:
             parts.append(part)
+
+
+def _answer(parts: list[Json], reason: str) -> Json:
+    return {"role": "assistant", "parts": parts, "finish_reason": FINISH_REASONS.get(reason, "error")}
 
 
 def _json(messages: list[Json]) -> str:

@@ -3,6 +3,8 @@ that run. A conversation is the session's own, or a subagent's. Used by one thre
 
 from __future__ import annotations
 
+from yume_shim.types.agent_offer import BUILTIN_OFFERS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import ToolCall
@@ -10,6 +12,9 @@ if TYPE_CHECKING:
     from yume_shim.types.events import SessionInfo, Tagged
     from yume_shim.types.noted_facts import DecisionSource
 
+BUILT_IN = frozenset(name for name, _ in BUILTIN_OFFERS)
+CUSTOM = "custom"
+"""In place of a name that a user gave, as in the Claude CLI."""
 MAX_LANES = 1_000
 """Subagents that are remembered; a session that starts more forgets the oldest."""
 QUERY_SOURCES = {"main": "sdk", "compact": "compact", "side_question": "side_question", "title": "title"}
@@ -18,10 +23,12 @@ QUERY_SOURCES = {"main": "sdk", "compact": "compact", "side_question": "side_que
 class Ask:
     """A request that is out, or was answered a moment ago."""
 
-    __slots__ = ("attempts", "began", "ended", "first_block", "model", "origin", "request_id", "text")
+    __slots__ = ("attempts", "began", "ended", "first_block", "model", "origin", "request_id", "sent", "text")
 
     def __init__(self, began: float, model: str, origin: str) -> None:
         self.began, self.model, self.origin = began, model, origin
+        self.sent = began
+        """When the last attempt began."""
         self.ended: float | None = None
         self.first_block: float | None = None
         self.attempts = 1
@@ -52,6 +59,17 @@ class Lane:
         self.request_id = ""
         """Of the last answer: the calls that it made belong to it."""
         self.calls: dict[str, RunningCall] = {}
+
+    def query_source(self, purpose: str) -> str:
+        """Who asks, in the words of the Claude CLI."""
+        if not self.agent_type or purpose != "main":
+            return QUERY_SOURCES[purpose]
+        return f"agent:builtin:{self.agent_type}" if self.agent_type in BUILT_IN else f"agent:{CUSTOM}"
+
+    def agent_name(self, *, details: bool) -> dict[str, str]:
+        """The agent as an attribute. The names of users' agents are details."""
+        shown = details or self.agent_type in BUILT_IN
+        return {"agent.name": self.agent_type if shown else CUSTOM} if self.agent_type else {}
 
 
 class SessionFacts:

@@ -47,11 +47,14 @@ class SpanKind(Value):
     """Only where content is captured."""
 
 
-STANDARD = ("session.id", "app.version", "app.entrypoint", "user.id", "terminal.type")
+STANDARD = ("session.id", "user.id", "terminal.type")
 """Of all metrics and events; further ones are those of OTEL_RESOURCE_ATTRIBUTES."""
+ON_REQUEST = ("app.version", "app.entrypoint")
+"""The same, where OTEL_METRICS_INCLUDE_VERSION and OTEL_METRICS_INCLUDE_ENTRYPOINT say so."""
 EVENT_STANDARD = ("event.name", "event.timestamp", "event.sequence", "prompt.id")
 
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens")
+_AGENT = ("agent.name", "agent_id")
 _SIZES = ("tool_input_size_bytes", "tool_result_size_bytes")
 _BY_REQUEST = ("model", "query_source", "effort", "agent.name", PROVIDER)
 
@@ -77,18 +80,29 @@ METRICS = {
 EVENTS = {
     event.name: event
     for event in (
-        LogEvent("user_prompt", "a prompt was submitted", ("prompt_length", "prompt"), ("command_name",)),
+        LogEvent(
+            "user_prompt",
+            "a prompt was submitted",
+            ("prompt_length", "prompt"),
+            ("command_name", "command_source"),
+        ),
         LogEvent(
             "api_request",
             "a model has answered",
-            ("model", "cost_usd", *_TOKENS, "query_source", "speed", PROVIDER),
-            ("duration_ms", "ttft_ms", "request_id", "effort", "agent.name"),
+            ("model", "cost_usd", "cost_usd_micros", *_TOKENS, "query_source", "speed", PROVIDER),
+            ("duration_ms", "ttft_ms", "request_id", "effort", *_AGENT),
         ),
         LogEvent(
             "api_error",
             "a request failed and was given up",
             ("model", "error", "attempt", "query_source", "speed", PROVIDER),
-            ("duration_ms", "status_code", "request_id", "agent.name"),
+            ("duration_ms", "status_code", "request_id", *_AGENT),
+        ),
+        LogEvent(
+            "api_retries_exhausted",
+            "a request was given up after several attempts",
+            ("model", "error", "total_attempts", "total_retry_duration_ms", "query_source", "speed", PROVIDER),
+            ("status_code", "request_id", *_AGENT),
         ),
         LogEvent(
             "tool_decision",
@@ -106,7 +120,7 @@ EVENTS = {
             "assistant_response",
             "an answer had text",
             ("response_length", "response", "model", "query_source"),
-            ("request_id", "agent.name"),
+            ("request_id", *_AGENT),
         ),
         LogEvent(
             "compaction",
@@ -153,10 +167,13 @@ PROVIDERS = {
     "google": "gcp.gemini",
     "gemini": "gcp.gemini",
     "vertex": "gcp.vertex_ai",
+    "vertex-gemini": "gcp.vertex_ai",
     "bedrock": "aws.bedrock",
     "azure": "azure.ai.openai",
+    "azure-ad": "azure.ai.openai",
     "mistral": "mistral_ai",
     "xai": "x_ai",
+    "moonshot": "moonshot_ai",
 }
 """Names of the conventions that differ from ours; others are passed on."""
 

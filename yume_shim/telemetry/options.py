@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SIGNALS = ("metrics", "logs", "traces")
 EXPORTERS = ("otlp", "console", "none")
-PROTOCOLS = ("http/protobuf", "grpc")
+PROTOCOLS = ("http/protobuf", "http/json", "grpc")
 METRIC_INTERVAL_MS, LOGS_INTERVAL_MS, TRACES_INTERVAL_MS = 60_000, 5_000, 5_000
 """Between exports; the Claude CLI's defaults."""
 FLUSH_MS = 2_000
@@ -33,6 +33,8 @@ class TelemetryOptions(Value):
     traces: tuple[str, ...] = ()
     grpc: tuple[str, ...] = ()
     """The signals that are sent by gRPC; the others go by HTTP."""
+    json: tuple[str, ...] = ()
+    """Those that are sent as JSON over HTTP."""
     metric_interval_ms: int = METRIC_INTERVAL_MS
     logs_interval_ms: int = LOGS_INTERVAL_MS
     traces_interval_ms: int = TRACES_INTERVAL_MS
@@ -61,11 +63,13 @@ def read_options(env: Mapping[str, str], log: Log) -> TelemetryOptions:
     prompts = flag("OTEL_LOG_USER_PROMPTS")
     exporters = {signal: reader.exporters(signal) for signal in SIGNALS}
     sent = [signal for signal in SIGNALS if "otlp" in exporters[signal]]
+    protocols = {signal: reader.protocol(signal) for signal in sent}
     return TelemetryOptions(
         metrics=exporters["metrics"],
         logs=exporters["logs"],
         traces=exporters["traces"],
-        grpc=tuple(signal for signal in sent if reader.protocol(signal) == "grpc"),
+        grpc=tuple(signal for signal in sent if protocols[signal] == "grpc"),
+        json=tuple(signal for signal in sent if protocols[signal] == "http/json"),
         metric_interval_ms=number("OTEL_METRIC_EXPORT_INTERVAL", METRIC_INTERVAL_MS),
         logs_interval_ms=number("OTEL_LOGS_EXPORT_INTERVAL", LOGS_INTERVAL_MS),
         traces_interval_ms=number("OTEL_TRACES_EXPORT_INTERVAL", TRACES_INTERVAL_MS),

@@ -138,18 +138,19 @@ class Pipelines:
         if signal in self._options.grpc:
             return getattr(importlib.import_module(f"opentelemetry.exporter.otlp.proto.grpc.{module}"), name)()
         made = getattr(importlib.import_module(f"opentelemetry.exporter.otlp.proto.http.{module}"), name)
-        if self._add_headers is None:
-            return made()
-        import requests
+        changes: list[Callable[[Any], Any]] = []
+        if signal in self._options.json:
+            from yume_shim.telemetry.otlp_json import AsJson
 
-        session, add = requests.Session(), self._add_headers
+            changes.append(AsJson(signal))
+        if self._add_headers is not None:
+            changes.append(self._sign)
+        return made(session=_session(changes))
 
-        def sign(request: Any) -> Any:
-            request.headers.update(add())
-            return request
-
-        session.auth = sign
-        return made(session=session)
+    def _sign(self, request: Any) -> Any:
+        assert self._add_headers is not None
+        request.headers.update(self._add_headers())
+        return request
 
     def _keep(self, signal: str, exporter: Any) -> None:
         self._exporters.setdefault(signal, []).append(exporter)
@@ -182,6 +183,25 @@ class Pipelines:
             if self._ending:
                 for exporter in self._exporters.pop(signal, []):
                     threading.Thread(target=exporter.shutdown, name="telemetry-stop", daemon=True).start()
+
+
+def _session(changes: list[Callable[[Any], Any]]) -> Any:
+    """A session that follows no redirect (headers for the collector are for nobody else), and changes requests."""
+    import requests
+
+    class Session(requests.Session):
+        def get_redirect_target(self, resp: Any) -> None:
+            return None
+
+    def change(request: Any) -> Any:
+        for each in changes:
+            request = each(request)
+        return request
+
+    session = Session()
+    if changes:
+        session.auth = change
+    return session
 
 
 def _shut(provider: Any) -> None:

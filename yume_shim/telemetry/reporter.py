@@ -6,7 +6,7 @@ Types of values are those of the Claude CLI on the wire: numbers of requests are
 from __future__ import annotations
 
 from yume_shim.telemetry import names, tool_facts
-from yume_shim.telemetry.lanes import QUERY_SOURCES, Ask, RunningCall, SessionFacts
+from yume_shim.telemetry.lanes import CUSTOM, Ask, RunningCall, SessionFacts
 from yume_shim.types.blocks import Text
 from yume_shim.types.events import (
     ApprovalAsked,
@@ -18,6 +18,7 @@ from yume_shim.types.events import (
     CompactEnded,
     Compacting,
     FactNoted,
+    LocalCommandDone,
     ModeChanged,
     ModelChanged,
     PromptTaken,
@@ -71,11 +72,9 @@ class SessionReporter:
         given = pipelines.resource_attributes
         leave_out = set() if options.version else {"app.version"}
         leave_out |= set() if options.entrypoint else {"app.entrypoint"}
-        self._event_attributes = {**given, **standard}
-        self._metric_attributes = {
-            **(given if options.resource_attributes else {}),
-            **{name: text for name, text in standard.items() if name not in leave_out},
-        }
+        chosen = {name: text for name, text in standard.items() if name not in leave_out}
+        self._event_attributes = {**given, **chosen}
+        self._metric_attributes = {**(given if options.resource_attributes else {}), **chosen}
         meter = pipelines.meter
         self._counters: dict[str, Any] = {}
         if meter is not None:
@@ -139,8 +138,11 @@ class SessionReporter:
             case ModeChanged(mode):
                 self._event("permission_mode_changed", tagged.at, from_mode=facts.mode, to_mode=mode)
                 facts.mode = mode
-            case PromptTaken() if tagged.child is None and event.origin is None:
-                self._prompt(event, tagged)
+            case PromptTaken() if tagged.child is None and event.origin is None and not event.repeated:
+                text = "\n".join(block.text for block in event.message.blocks if isinstance(block, Text))
+                self._prompt(text, event.uuid or tagged.uuid, tagged.at)
+            case LocalCommandDone(name):
+                self._local_command(name, event.arguments, tagged)
             case TurnEnded():
                 if event.duration_ms:
                     self._count("claude_code.active_time.total", event.duration_ms / 1000, type="cli")
@@ -169,14 +171,22 @@ class SessionReporter:
             "compaction", tagged.at, trigger=trigger, success="false", duration_ms=took, error=error[:MAX_ERROR]
         )
 
-    def _prompt(self, event: PromptTaken, tagged: Tagged) -> None:
-        text = "\n".join(block.text for block in event.message.blocks if isinstance(block, Text))
-        self._facts.prompt_id = event.uuid or tagged.uuid
-        values: dict[str, Any] = {"prompt_length": str(len(text))}
-        values["prompt"] = text[:MAX_CONTENT] if self._options.prompts else REDACTED
-        if text.startswith("/") and len(word := text[1:].split(None, 1)) and word[0].replace("-", "").isalnum():
-            values["command_name"] = word[0] if self._options.tool_details else "custom"
-        self._event("user_prompt", tagged.at, **values)
+    def _prompt(self, text: str, id: str, at: float) -> None:
+        command, arguments = tool_facts.command_of(text)
+        source: dict[str, Any] = {}
+        if command:
+            text = f"/{command} {arguments}".rstrip()
+            source = {"command_name": command if self._options.tool_details else CUSTOM, "command_source": CUSTOM}
+        self._user_prompt(text, id, at, source)
+
+    def _local_command(self, name: str, arguments: str, tagged: Tagged) -> None:
+        text = f"/{name} {arguments}".rstrip()
+        self._user_prompt(text, tagged.uuid, tagged.at, {"command_name": name, "command_source": "builtin"})
+
+    def _user_prompt(self, text: str, id: str, at: float, source: dict[str, Any]) -> None:
+        self._facts.prompt_id = id
+        shown = text[:MAX_CONTENT] if self._options.prompts else REDACTED
+        self._event("user_prompt", at, prompt_length=str(len(text)), prompt=shown, **source)
 
     # ------------------------------------------------------------ requests
 
@@ -190,6 +200,7 @@ class SessionReporter:
         match event:
             case Retrying():
                 ask.attempts += 1
+                ask.sent = tagged.at + event.wait_ms / 1000
                 ask.first_block, ask.text = None, []
             case ResponseStarted():
                 ask.request_id = event.request_id
@@ -225,9 +236,11 @@ class SessionReporter:
             "cache_read_tokens": usage.cache_read,
             "cache_creation_tokens": usage.cache_write,
             "cost_usd": fact.cost_usd,
+            "cost_usd_micros": round(fact.cost_usd * 1e6),
             "speed": "normal",
             **who,
-            "query_source": self._query_source(fact.purpose, lane),
+            "query_source": lane.query_source(fact.purpose),
+            **self._agent(lane),
         }
         if ask is not None:
             lane.request_id = ask.request_id
@@ -247,44 +260,47 @@ class SessionReporter:
             "response_length": len(text),
             "response": text[:MAX_CONTENT] if self._options.responses else REDACTED,
             "model": fact.model,
-            "query_source": self._query_source(fact.purpose, lane),
+            "query_source": lane.query_source(fact.purpose),
+            **self._agent(lane),
         }
         if ask.request_id:
             values["request_id"] = ask.request_id
-        if lane.agent_type:
-            values["agent.name"] = lane.agent_type
         self._event("assistant_response", at, lane, **values)
 
     def _given_up(self, fact: RequestGivenUp, lane: Lane, at: float) -> None:
         failure, ask = fact.failure, lane.ask
         tried = failure.tried.attempts if failure.tried is not None else None
+        attempts = tried if tried is not None else ask.attempts if ask is not None else 1
         values: dict[str, Any] = {
             "model": fact.model,
             "error": failure.message[:MAX_ERROR],
-            "attempt": tried if tried is not None else ask.attempts if ask is not None else 1,
             "speed": "normal",
             names.PROVIDER: names.provider_name(fact.provider),
-            "query_source": self._query_source(fact.purpose, lane),
+            "query_source": lane.query_source(fact.purpose),
+            **self._agent(lane),
         }
         if failure.status is not None:
             values["status_code"] = failure.status
         if failure.request_id:
             values["request_id"] = failure.request_id
-        if lane.agent_type:
-            values["agent.name"] = lane.agent_type
-        if ask is not None:
-            values["duration_ms"] = _ms(at - ask.began)
-        self._event("api_error", at, lane, **values)
+        took = {"duration_ms": _ms(at - ask.sent)} if ask is not None else {}
+        self._event("api_error", at, lane, **values, attempt=attempts, **took)
+        if attempts > 1 and ask is not None:
+            total = {"total_attempts": attempts, "total_retry_duration_ms": _ms(at - ask.began)}
+            self._event("api_retries_exhausted", at, lane, **values, **total)
         lane.ask = None
 
     def _by_request(self, fact: UsageBooked, lane: Lane) -> dict[str, str]:
         source = "subagent" if lane.child is not None else "main" if fact.purpose == "main" else "auxiliary"
         found = {"model": fact.model, "query_source": source, names.PROVIDER: names.provider_name(fact.provider)}
         found |= {"effort": fact.effort} if fact.effort else {}
-        return found | ({"agent.name": lane.agent_type} if lane.agent_type else {})
+        return found | lane.agent_name(details=self._options.tool_details)
 
-    def _query_source(self, purpose: str, lane: Lane) -> str:
-        return lane.agent_type if lane.agent_type and purpose == "main" else QUERY_SOURCES[purpose]
+    def _agent(self, lane: Lane) -> dict[str, str]:
+        """Which agent it is about, in events."""
+        if lane.child is None:
+            return {}
+        return {**lane.agent_name(details=self._options.tool_details), "agent_id": lane.child.agent_id}
 
     # ------------------------------------------------------------ calls
 
@@ -361,9 +377,11 @@ class SessionReporter:
     def _count(self, name: str, amount: float, **attributes: str) -> None:
         counter = self._counters.get(name)
         if counter is not None:
-            session = {"session.id": self._facts.session_id} if self._options.session_id else {}
             # built-in names win over those of OTEL_RESOURCE_ATTRIBUTES; a float, as the Claude CLI sends
-            counter.add(float(amount), {**self._metric_attributes, **session, **attributes})
+            counter.add(float(amount), {**self._metric_attributes, **self._session(), **attributes})
+
+    def _session(self) -> dict[str, str]:
+        return {"session.id": self._facts.session_id} if self._options.session_id else {}
 
     def _event(self, name: str, at: float, lane: Lane | None = None, **attributes: Any) -> None:
         logger = self._pipelines.logger
@@ -375,7 +393,7 @@ class SessionReporter:
         nanoseconds = round(at * 1e9)
         values = {
             **self._event_attributes,
-            "session.id": facts.session_id,
+            **self._session(),
             "event.name": name,
             "event.timestamp": timestamp(at),
             "event.sequence": facts.next_number(),

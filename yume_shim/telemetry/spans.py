@@ -138,7 +138,9 @@ class Spans:
             return
         _set_usage(spans.agent, event.usage)
         if self._content:
-            spans.agent.set_attribute("gen_ai.output.messages", spans.contents.final(event.text))
+            spans.agent.set_attribute(
+                "gen_ai.output.messages", spans.contents.final(event.text, event.stop_reason or "")
+            )
         failed = event.outcome not in SUCCESSES
         kind = event.failure.kind if event.failure is not None else event.outcome
         self._close(spans, at / 1e9, kind if failed else "")
@@ -192,7 +194,7 @@ class Spans:
             case ResponseEnded():
                 chat.set_attribute("gen_ai.response.finish_reasons", (event.stop_reason or event.stop,))
                 _set_usage(chat, event.usage)
-                self._end_chat(spans, at, "")
+                self._end_chat(spans, at, "", reason=event.stop)
             case CompactEnded():
                 self._end_chat(spans, at, "error" if event.error else "")
             case _:
@@ -204,7 +206,7 @@ class Spans:
             _set_usage(spans.chat, fact.usage)
             self._end_chat(spans, at, "")
 
-    def _end_chat(self, spans: _LaneSpans, at: int, error: str, provider: str = "") -> None:
+    def _end_chat(self, spans: _LaneSpans, at: int, error: str, provider: str = "", reason: str = "") -> None:
         if spans.chat is None:
             return
         if provider:
@@ -212,7 +214,7 @@ class Spans:
         if error:
             _fail(spans.chat, error)
         if self._content:
-            spans.chat.set_attribute("gen_ai.output.messages", spans.contents.take_output())
+            spans.chat.set_attribute("gen_ai.output.messages", spans.contents.take_output(reason))
         spans.chat.end(at)
         spans.chat = None
 

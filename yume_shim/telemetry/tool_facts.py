@@ -1,4 +1,4 @@
-"""What telemetry says about tool calls: parameters, sizes, languages, changed lines, commits. Pure."""
+"""What telemetry says about tool calls and commands: parameters, sizes, languages, changed lines, commits. Pure."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ LANGUAGES = {
 }  # fmt: skip
 _COMMIT = re.compile(r"\bgit\b(?:\s+-\S+(?:\s+[^\s;&|]+)?)*\s+commit\b")
 _PULL_REQUEST = re.compile(r"\bgh\s+pr\s+create\b|\bglab\s+mr\s+create\b")
+_COMMAND_NAME = re.compile(r"<command-name>/?(.*?)</command-name>", re.DOTALL)
+_COMMAND_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _MCP_PULL_REQUEST = re.compile(r"create_(?:pull|merge)_request")
 
 
@@ -70,6 +72,15 @@ def parameters_of(call: ToolCall) -> Json:
     if call.name in ("Agent", "Task"):
         return {"subagent_type": given.get("subagent_type", "")}
     return {}
+
+
+def command_of(prompt: str) -> tuple[str, str]:
+    """Name and arguments of the command that a prompt stands for; "" if it is an ordinary one."""
+    found = _COMMAND_NAME.search(prompt) if prompt.startswith("<command-") else None
+    if found is None:
+        return "", ""
+    arguments = _COMMAND_ARGUMENTS.search(prompt)
+    return found[1], arguments[1] if arguments is not None else ""
 
 
 def input_text(call: ToolCall) -> str:

@@ -140,7 +140,7 @@ def test_an_agent_is_a_span_below_its_call_and_counts_apart() -> None:
     assert (helper.attributes["gen_ai.agent.name"], helper.attributes["gen_ai.agent.id"]) == ("helper", "agent-1")
     assert story.sums("claude_code.token.usage", "query_source") == {"main": 2, "subagent": 4}
     assert story.sums("claude_code.active_time.total", "type") == {"cli": 2.5}
-    assert [each["query_source"] for each in story.events("api_request")] == ["sdk", "helper"]
+    assert [each["query_source"] for each in story.events("api_request")] == ["sdk", "agent:custom"]
     (read, agent) = story.events("tool_result")
     assert (read["decision_source"], read["duration_ms"]) == ("hook", "1000")
     assert agent["duration_ms"] == "8000"
@@ -149,7 +149,7 @@ def test_an_agent_is_a_span_below_its_call_and_counts_apart() -> None:
 
 def test_decisions_of_the_host_and_refusals() -> None:
     story = Story(tool_details=True)
-    story.prompt("/review now")
+    story.prompt("<command-name>/review</command-name>\n<command-args>now</command-args>")
     story.take(RequestStarted("m", "o"))
     for source, accepted in (("user_permanent", True), ("user_reject", False)):
         story.take(ToolStarted(READ), FactNoted(CallDecided(READ, accepted, source)))  # type: ignore[arg-type]
@@ -166,7 +166,8 @@ def test_decisions_of_the_host_and_refusals() -> None:
         ("user_abort", "reject"),
     ]
     assert len(story.events("tool_result")) == 1, "a refused call has none"
-    assert story.events("user_prompt")[0]["command_name"] == "review"
+    prompt = story.events("user_prompt")[0]
+    assert (prompt["command_name"], prompt["command_source"], prompt["prompt_length"]) == ("review", "custom", "11")
     assert story.spans()["chat m"].attributes["error.type"] == "cancelled"
     story.take(ended(outcome="cancelled"))
     assert story.spans()["invoke_agent main"].attributes["error.type"] == "cancelled"
@@ -188,6 +189,8 @@ def test_failures_compaction_and_modes() -> None:
         "req-9",
         1000,
     )
+    (given_up,) = story.events("api_retries_exhausted")
+    assert (given_up["total_attempts"], given_up["total_retry_duration_ms"]) == (3, 1000)
     (asked,) = story.events("api_request")
     assert (asked["query_source"], asked["input_tokens"]) == ("compact", 9)
     (failed,) = story.events("compaction")
@@ -241,7 +244,7 @@ def test_wrong_variables_are_reported_and_defaults_used() -> None:
     env = {
         "OTEL_METRICS_EXPORTER": "otlp, prometheus",
         "OTEL_LOGS_EXPORTER": "otlp",
-        "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json",
+        "OTEL_EXPORTER_OTLP_PROTOCOL": "http/xml",
         "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL": "grpc",
         "OTEL_LOGS_EXPORT_INTERVAL": "-1",
         "CLAUDE_CODE_OTEL_SHUTDOWN_TIMEOUT_MS": "9999999",
