@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tests.helpers.fake_server import Exchange
 
 COMMAND = "printenv OTEL_LOGS_EXPORTER; exit 3"
+KEY = "sk-ant-" + "api03-a-key-that-nobody-must-see"
 FLUSH_MS = "30000"
 """A busy machine loads the SDK slowly; a test of the limit itself sets its own."""
 MODELS = {
@@ -153,7 +154,8 @@ def check_spans(collector: Any, session: str, provider: str, model: str) -> None
 
 def test_contents_and_details_are_exported_only_on_request(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("secret file")
-    script = ([call("Read", file_path=str(tmp_path / "a.txt"))], [call("Bash", command=COMMAND)], [refuse(400)])
+    reads = [say(f"The key is {KEY}."), call("Read", file_path=str(tmp_path / "a.txt"))]
+    script = (reads, [call("Bash", command=f"{COMMAND} # {KEY}")], [refuse(400)])
     with ModelServer(*script) as server, HttpCollector() as collector:
         env = environment(
             tmp_path,
@@ -169,13 +171,16 @@ def test_contents_and_details_are_exported_only_on_request(tmp_path: Path) -> No
                 TRACEPARENT="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
             ),
         )
+        env["ANTHROPIC_API_KEY"] = KEY
         ended = run(tmp_path, env, "--model", "sonnet", "--allowedTools", "Write,Read,Bash")
     assert ended.code == 1
+    exported = str([*collector.records, *collector.spans, *collector.points])
+    assert ("The key is [redacted]." in exported, KEY in exported) == (True, False)
     (prompt,) = collector.events("user_prompt")
     assert prompt["prompt"] == "Hello there"
     read, bash = collector.events("tool_result")
     assert json.loads(read["tool_input"]) == {"file_path": str(tmp_path / "a.txt")}
-    assert json.loads(bash["tool_parameters"])["full_command"].endswith("exit 3")
+    assert json.loads(bash["tool_parameters"])["full_command"] == f"{COMMAND} # [redacted]"
     assert (bash["success"], bash["error_type"]) == ("false", "ShellError")
     assert "otlp" not in bash["error"], "commands do not see the variables of telemetry"
     (error,) = collector.events("api_error")
@@ -269,6 +274,26 @@ def test_a_dead_collector_delays_no_turn(collector: str, tmp_path: Path) -> None
     assert time.monotonic() - began < 20, "the exporter's own limit is 10 s for each signal"
     assert b"telemetry: " in ended.stderr
     assert all(line.startswith(b"{") for line in ended.stdout.splitlines())
+
+
+class Redirecting(LoopbackServer):
+    """Sends everybody to another collector."""
+
+    def __init__(self, other: str) -> None:
+        self._other = other
+        super().__init__(self._redirect)
+
+    def _redirect(self, exchange: Exchange) -> bool:
+        exchange.reply(307, {"Location": f"{self._other}{exchange.request.path}"})
+        return True
+
+
+def test_a_redirect_is_not_followed(tmp_path: Path) -> None:
+    with ModelServer([say("One.")]) as server, HttpCollector() as other, Redirecting(other.url) as collector:
+        env = environment(tmp_path, server, collector.url, **switched_on(OTEL_EXPORTER_OTLP_HEADERS="x-key=secret"))
+        ended = run(tmp_path, env, "--model", "sonnet")
+    assert (ended.code, other.headers) == (0, [])
+    assert ended.stderr.count(b"redirects (status 307), which is not followed") == 3, "one for each signal"
 
 
 def test_what_is_missing_or_wrong_is_said_and_the_turn_goes_on(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ class Startup:
         if settings.telemetry.on:
             from yume_shim.app.telemetry import with_telemetry
 
-            listeners, self.close = with_telemetry(settings, self.opened, self.log, listeners)
+            listeners, self.close = with_telemetry(settings, self.opened, self.keys.secrets, self.log, listeners)
         self.output = Output(
             settings,
             self.opened,

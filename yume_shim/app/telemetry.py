@@ -25,10 +25,10 @@ AGENT = "yume-shim"
 
 
 def with_telemetry(
-    settings: Settings, opened: OpenedSession, log: Log, listeners: Sequence[Listener]
+    settings: Settings, opened: OpenedSession, secrets: Sequence[str], log: Log, listeners: Sequence[Listener]
 ) -> tuple[Sequence[Listener], Callable[[], None]]:
     """The listeners of a session with that of telemetry, if an exporter is chosen; and what exports the rest at its
-    end, within a limit."""
+    end, within a limit. `secrets` are keys that are in no export; the list may grow."""
     options = read_options(settings.env, log)
     if not options.anything:
         log("info", "telemetry is on, but no OTEL_METRICS_EXPORTER, OTEL_LOGS_EXPORTER or OTEL_TRACES_EXPORTER is set")
@@ -39,7 +39,7 @@ def with_telemetry(
     first = min(options.metric_interval_ms, options.logs_interval_ms, options.traces_interval_ms) / 1000
     helper = _helper(settings, options, log)
     feed = EventFeed(
-        lambda: _reporter(settings, options, start_type, helper, log),
+        lambda: _reporter(settings, options, start_type, helper, secrets, log),
         log,
         first_s=min(first, FIRST_EXPORT_S),
         flush_s=options.flush_ms / 1000,
@@ -63,7 +63,12 @@ def _helper(settings: Settings, options: TelemetryOptions, log: Log) -> HeadersH
 
 
 def _reporter(
-    settings: Settings, options: TelemetryOptions, start_type: str, helper: HeadersHelper | None, log: Log
+    settings: Settings,
+    options: TelemetryOptions,
+    start_type: str,
+    helper: HeadersHelper | None,
+    secrets: Sequence[str],
+    log: Log,
 ) -> SessionReporter:
     from yume_shim import __version__
     from yume_shim.host.imports import one_at_a_time
@@ -75,7 +80,7 @@ def _reporter(
     one_at_a_time()
     use_variables(settings.env)
     pipelines = Pipelines(options, log, helper)
-    facts, spans = SessionFacts(), None
+    facts, spans = SessionFacts(secrets), None
     if pipelines.tracer is not None:
         from yume_shim.telemetry.spans import Spans, parent_of
 

@@ -3,12 +3,13 @@ input is what is new in it since the request before; texts are bounded."""
 
 from __future__ import annotations
 
-from yume_shim.telemetry.tool_facts import clean, result_text
+from yume_shim.telemetry.tool_facts import result_text
 from yume_shim.text import codec
 from yume_shim.types.blocks import Text, Thinking, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from yume_shim.telemetry.cleaning import Cleaner
     from yume_shim.types.blocks import AssistantBlock, Json, Message
     from yume_shim.types.events import ToolFinished
 
@@ -28,8 +29,8 @@ MAX_PARTS = 200
 class Contents:
     """What was said in one conversation since the last request. `on`: somebody opted in; nothing is kept otherwise."""
 
-    def __init__(self, *, on: bool) -> None:
-        self._on = on
+    def __init__(self, clean: Cleaner, *, on: bool) -> None:
+        self._clean, self._on = clean, on
         self._input: list[Json] = []
         self._output: list[Json] = []
 
@@ -61,7 +62,12 @@ class Contents:
             case Thinking(text) if text:
                 self._add(self._output, {"type": "reasoning", "content": self.cut(text)})
             case ToolCall():
-                part = {"type": "tool_call", "id": block.id, "name": block.name, "arguments": block.input}
+                part = {
+                    "type": "tool_call",
+                    "id": block.id,
+                    "name": block.name,
+                    "arguments": self._clean.inside(block.input),
+                }
                 self._add(self._output, part)
             case _:
                 pass
@@ -90,7 +96,7 @@ class Contents:
 
     def cut(self, text: str) -> str:
         """The text, as far as it is kept."""
-        return clean(text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…")
+        return self._clean(text, MAX_TEXT)
 
     def _add(self, parts: list[Json], part: Json) -> None:
         if self._on and len(parts) < MAX_PARTS:

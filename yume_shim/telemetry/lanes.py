@@ -3,10 +3,13 @@ that run. A conversation is the session's own, or a subagent's. Used by one thre
 
 from __future__ import annotations
 
+from yume_shim.telemetry.cleaning import Cleaner
 from yume_shim.types.agent_offer import BUILTIN_OFFERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.child import Child
     from yume_shim.types.events import SessionInfo, Tagged
@@ -75,7 +78,9 @@ class Lane:
 class SessionFacts:
     """The facts about the session that its events have given so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, secrets: Sequence[str] = ()) -> None:
+        """`secrets`: keys that never leave the machine."""
+        self.clean = Cleaner(secrets)
         self.session_id = ""
         self.provider = ""
         self.model = ""

@@ -13,6 +13,7 @@ import time
 
 from yume_shim import __version__
 from yume_shim.telemetry import names
+from yume_shim.text.redact import shown_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class Pipelines:
             changes.append(AsJson(signal))
         if self._add_headers is not None:
             changes.append(self._sign)
-        return made(session=_session(changes))
+        return made(session=_session(changes, lambda text: self._on_message((signal,), text)))
 
     def _sign(self, request: Any) -> Any:
         assert self._add_headers is not None
@@ -185,13 +186,14 @@ class Pipelines:
                     threading.Thread(target=exporter.shutdown, name="telemetry-stop", daemon=True).start()
 
 
-def _session(changes: list[Callable[[Any], Any]]) -> Any:
+def _session(changes: list[Callable[[Any], Any]], on_redirect: Callable[[str], None]) -> Any:
     """A session that follows no redirect (headers for the collector are for nobody else), and changes requests."""
     import requests
 
     class Session(requests.Session):
         def get_redirect_target(self, resp: Any) -> None:
-            return None
+            if resp.is_redirect:
+                on_redirect(f"{shown_address(resp.url)} redirects (status {resp.status_code}), which is not followed")
 
     def change(request: Any) -> Any:
         for each in changes:

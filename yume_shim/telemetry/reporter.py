@@ -168,7 +168,12 @@ class SessionReporter:
         took = _ms(tagged.at - ask.began) if ask is not None else 0
         trigger = ask.origin if ask is not None and "/" not in ask.origin else "auto"
         self._event(
-            "compaction", tagged.at, trigger=trigger, success="false", duration_ms=took, error=error[:MAX_ERROR]
+            "compaction",
+            tagged.at,
+            trigger=trigger,
+            success="false",
+            duration_ms=took,
+            error=self._facts.clean(error, MAX_ERROR),
         )
 
     def _prompt(self, text: str, id: str, at: float) -> None:
@@ -185,7 +190,7 @@ class SessionReporter:
 
     def _user_prompt(self, text: str, id: str, at: float, source: dict[str, Any]) -> None:
         self._facts.prompt_id = id
-        shown = text[:MAX_CONTENT] if self._options.prompts else REDACTED
+        shown = self._facts.clean(text, MAX_CONTENT) if self._options.prompts else REDACTED
         self._event("user_prompt", at, prompt_length=str(len(text)), prompt=shown, **source)
 
     # ------------------------------------------------------------ requests
@@ -258,7 +263,7 @@ class SessionReporter:
             return
         values: dict[str, Any] = {
             "response_length": len(text),
-            "response": text[:MAX_CONTENT] if self._options.responses else REDACTED,
+            "response": self._facts.clean(text, MAX_CONTENT) if self._options.responses else REDACTED,
             "model": fact.model,
             "query_source": lane.query_source(fact.purpose),
             **self._agent(lane),
@@ -273,7 +278,7 @@ class SessionReporter:
         attempts = tried if tried is not None else ask.attempts if ask is not None else 1
         values: dict[str, Any] = {
             "model": fact.model,
-            "error": failure.message[:MAX_ERROR],
+            "error": self._facts.clean(failure.message, MAX_ERROR),
             "speed": "normal",
             names.PROVIDER: names.provider_name(fact.provider),
             "query_source": lane.query_source(fact.purpose),
@@ -329,7 +334,7 @@ class SessionReporter:
         self._event("tool_decision", at, lane, **values, **self._details(call, lane))
 
     def _tool_finished(self, event: ToolFinished, lane: Lane, at: float) -> None:
-        call, result = event.call, event.result
+        call, result, facts = event.call, event.result, self._facts
         running = lane.calls.pop(call.id, None)
         if event.denied or running is None:
             return
@@ -349,9 +354,9 @@ class SessionReporter:
         if failed:
             values["error_type"] = "ShellError" if call.name in tool_facts.SHELL_TOOLS else "ToolError"
         if self._options.tool_details:
-            values["tool_input"] = tool_facts.input_text(call)
+            values["tool_input"] = tool_facts.input_text(facts.clean.inside(call.input))
             if failed:
-                values["error"] = text[:MAX_ERROR]
+                values["error"] = facts.clean(text, MAX_ERROR)
         self._event("tool_result", at, lane, **values)
         if not failed:
             self._count_work(event)
@@ -407,7 +412,7 @@ class SessionReporter:
                 observed_timestamp=nanoseconds,
                 context=context,
                 body=f"claude_code.{name}",
-                attributes={key: tool_facts.clean(it) if isinstance(it, str) else it for key, it in values.items()},
+                attributes={key: facts.clean(it) if isinstance(it, str) else it for key, it in values.items()},
             )
         )
 

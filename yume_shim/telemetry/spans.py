@@ -86,7 +86,7 @@ class Spans:
         at, event = round(tagged.at * 1e9), tagged.event
         spans = self._lanes.get(_name(lane))
         if spans is None:
-            spans = self._lanes[_name(lane)] = _LaneSpans(Contents(on=self._content))
+            spans = self._lanes[_name(lane)] = _LaneSpans(Contents(self._facts.clean, on=self._content))
         match event:
             case PromptTaken():
                 spans.contents.prompt(event.message)
@@ -227,7 +227,9 @@ class Spans:
         attributes = self._attributes("execute_tool", provider)
         attributes |= {"gen_ai.tool.name": call.name, "gen_ai.tool.call.id": call.id, "gen_ai.tool.type": "function"}
         if self._content:
-            attributes["gen_ai.tool.call.arguments"] = spans.contents.cut(tool_facts.json_text(call.input))
+            attributes["gen_ai.tool.call.arguments"] = spans.contents.cut(
+                tool_facts.json_text(self._facts.clean.inside(call.input))
+            )
         span = self._tracer.start_span(
             f"execute_tool {call.name}", spans.context or self._parent, SpanKind.INTERNAL, attributes, start_time=at
         )

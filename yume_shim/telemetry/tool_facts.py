@@ -83,20 +83,15 @@ def command_of(prompt: str) -> tuple[str, str]:
     return found[1], arguments[1] if arguments is not None else ""
 
 
-def input_text(call: ToolCall) -> str:
+def input_text(given: Json) -> str:
     """`tool_input` of the Claude CLI: long values are cut, and the whole."""
-    short = {name: _short(item) for name, item in call.input.items()}
+    short = {name: _short(item) for name, item in given.items()}
     return codec.dumps(short).decode("utf-8", "replace")[:MAX_INPUT]
 
 
 def json_text(found: Json) -> str:
     """As JSON text."""
     return codec.dumps(found).decode("utf-8", "replace")
-
-
-def clean(text: str) -> str:
-    """The text without lone surrogates, which protobuf does not take: one would cost a whole export."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def input_size(call: ToolCall) -> int:

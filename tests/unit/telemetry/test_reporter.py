@@ -234,7 +234,7 @@ def test_parameters_and_input_of_calls() -> None:
         "timeout": 5,
     }
     assert parameters_of(AGENT) == {"subagent_type": "helper"}
-    text = input_text(ToolCall("c", "Write", {"a": "x" * 600, "b": "y" * 9_000, "c": list(range(9_000))}))
+    text = input_text({"a": "x" * 600, "b": "y" * 9_000, "c": list(range(9_000))})
     assert len(text) <= 4_096
     assert "x" * 512 + "…" in text
 
