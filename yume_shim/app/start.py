@@ -370,10 +370,8 @@ def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone:
 
         # as in the Claude CLI, whose print mode does not count an interrupt from the terminal as a failure
         return 0 if not flat and signal == "SIGINT" else EXIT_CODES[signal]
-    if host_gone:
-        return 0
-    if not compacted:
-        return 1
+    if host_gone or not compacted:
+        return 0 if host_gone else 1
     if last_end is None or (last_end.failed_command and not flat):
         return 0
     return 0 if last_end.outcome in SUCCESSES else 1
