@@ -188,7 +188,10 @@ def test_extensions_load_nothing_heavy(form: str, tmp_path: Path) -> None:
             program.send({"type": "user", "content": "Hello"})
         ended = program.end()
     assert ended.code == 0, ended.stderr
-    names = loaded(report)["delta"]
+    moments = loaded(report)
+    if form == "flat":
+        assert hits(moments["first"], ["enum", "fnmatch", "re", "yume_shim.extensions.mcp"]) == set()
+    names = moments["delta"]
     needed = {f"yume_shim.extensions.{name}" for name in ("agents", "hooks", "mcp", "skills")}
     assert needed <= names
     assert hits(names, [name for name in NEVER if name != "subprocess"]) == set()

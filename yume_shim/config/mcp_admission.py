@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 from yume_shim.config.settings_files import MANAGED
 from yume_shim.types.mcp_admission import McpAdmission
 
@@ -59,7 +57,11 @@ def _matches(entry: Mapping[str, Any], server: McpServer) -> bool:
     if "serverCommand" in entry:
         return server.kind == "stdio" and entry["serverCommand"] == [server.command, *server.args]
     pattern = entry.get("serverUrl")
-    return isinstance(pattern, str) and server.kind != "stdio" and fnmatchcase(server.url, pattern)
+    if not isinstance(pattern, str) or server.kind == "stdio":
+        return False
+    from fnmatch import fnmatchcase
+
+    return fnmatchcase(server.url, pattern)
 
 
 def _entries(given: Any) -> list[dict[str, Any]]:

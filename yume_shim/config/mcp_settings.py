@@ -8,19 +8,20 @@ admit, are only named.
 from __future__ import annotations
 
 import os
-import re
 
 from yume_shim.config.extensions import json_or_file
 from yume_shim.config.mcp_admission import admission_of, refusal
 from yume_shim.config.setting_sources import strings
 from yume_shim.disk.bounded import is_absent, read_text
 from yume_shim.text import codec
+from yume_shim.text.late_pattern import late_pattern
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import claude_state_file
 from yume_shim.types.settings import LeftOut, McpServer, McpSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
@@ -33,7 +34,7 @@ KIND_ALIASES = {"streamable-http": "http", "streamableHttp": "http", "streamable
 MAX_FILE_BYTES = 16 << 20
 MAX_NAMED = 20
 """Servers that a warning names."""
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_VARIABLE = late_pattern(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 def mcp_settings(sources: SettingSources, plugins: tuple[Plugin, ...] = ()) -> McpSettings:
@@ -243,6 +244,8 @@ def _is_text(given: Any) -> bool:
 
 def _expand(text: str, server: str, env: Mapping[str, str], log: Callable[[str, str], None] | None) -> str:
     """Replace `${NAME}` and `${NAME:-default}`; a variable that is not set stays as it is, with a warning."""
+    if "${" not in text:
+        return text
 
     def value_of(found: re.Match[str]) -> str:
         name, default = found.group(1), found.group(2)
