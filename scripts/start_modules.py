@@ -112,7 +112,8 @@ def _table(name: str, about: str, rows: dict[str, list[str]]) -> str:
     lines = []
     for key, names in rows.items():
         inner = "".join(f'        "{each}",\n' for each in names)
-        lines.append(f'    "{key}": (\n{inner}    ),\n' if names else f'    "{key}": (),\n')
+        whole = f"\n{inner}    " if len(names) > 1 else "".join(f'"{each}",' for each in names)
+        lines.append(f'    "{key}": ({whole}),\n')
     return f'{name}: dict[str, tuple[str, ...]] = {{\n{"".join(lines)}}}\n"""{about}"""\n'
 
 

@@ -52,7 +52,6 @@ FIRST_LINE = (
     "yume_shim.types.events",
     "yume_shim.host.event_output",
     "yume_shim.host.log",
-    "yume_shim.text.clean",
     "yume_shim.text.clip",
     "yume_shim.host.writer",
     "yume_shim.app.output",
@@ -158,12 +157,11 @@ TURN = (
     "yume_shim.providers.load",
     "yume_shim.providers.fitting",
     "yume_shim.providers.fitting.endpoint_adaptation",
-    "yume_shim.providers.fitting.prepare",
     "yume_shim.providers.wire",
+    "yume_shim.providers.wire.history_memo",
+    "yume_shim.providers.fitting.prepare",
     "yume_shim.net",
     "yume_shim.net.errors",
-    "yume_shim.text.characters",
-    "yume_shim.providers.wire.error_body",
     "yume_shim.providers.wire.failures",
     "yume_shim.providers.wire.api_shapes",
     "yume_shim.providers.wire.delta_joining",
@@ -174,6 +172,8 @@ TURN = (
     "yume_shim.providers.fitting.schema",
     "yume_shim.providers.fitting.tool_choice",
     "yume_shim.providers.wire.thinking",
+    "yume_shim.text.characters",
+    "yume_shim.text.clean",
     "yume_shim.text.tool_arguments",
     "yume_shim.providers.wire.block_assembler",
     "yume_shim.providers.wire.refusals",
@@ -243,12 +243,8 @@ TURN_OF: dict[str, tuple[str, ...]] = {
 """What a form needs besides `TURN`."""
 
 API: dict[str, tuple[str, ...]] = {
-    "anthropic-messages": (
-        "yume_shim.providers.wire.history_memo",
-        "yume_shim.providers.apis.anthropic_messages",
-    ),
+    "anthropic-messages": ("yume_shim.providers.apis.anthropic_messages",),
     "openai-responses": (
-        "yume_shim.providers.wire.history_memo",
         "yume_shim.providers.wire.openai_body",
         "yume_shim.providers.wire.openai_content",
         "yume_shim.providers.wire.openai_ids",

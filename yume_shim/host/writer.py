@@ -12,7 +12,6 @@ import threading
 
 from yume_shim.host.descriptors import claim
 from yume_shim.text import codec
-from yume_shim.text.clean import clean_model_text
 from yume_shim.text.clip import escape_separators
 
 TYPE_CHECKING = False
@@ -74,6 +73,8 @@ class LineWriter:
     def write_text(self, text: str) -> None:
         """Write text as it is, for the modes that print no lines."""
         if not self.gone:
+            from yume_shim.text.clean import clean_model_text
+
             self._send(clean_model_text(text).encode("utf-8"))
 
     def has_room(self, seconds: float = 0.0) -> bool:

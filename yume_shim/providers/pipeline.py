@@ -11,7 +11,6 @@ import time
 from yume_shim.providers.fitting.prepare import Preparer
 from yume_shim.providers.wire.api_shapes import ApiCheck
 from yume_shim.providers.wire.delta_joining import joined
-from yume_shim.providers.wire.error_body import read_request_id
 from yume_shim.providers.wire.failures import (
     StatusFailed,
     advised,
@@ -101,6 +100,8 @@ class Exchange:
         """A failure inside an answer, with the request id of the answer's head."""
         if failure.request_id or not self.headers or failure.kind == "cancelled":
             return failure
+        from yume_shim.providers.wire.error_body import read_request_id
+
         return replace(failure, request_id=read_request_id(self.headers))
 
 

@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 import threading
+import types
 from _thread import _count
 from typing import TYPE_CHECKING
 
@@ -143,6 +144,16 @@ def test_files_compared_by_content_are_left_to_python(package: Path) -> None:
     whole[4] = 1
     cached.write_bytes(whole)
     assert OwnModules.find_spec(f"{NAME}.room.part", [str(package / "room")]) is None
+
+
+def test_what_a_module_lacks_is_an_error_as_ever(package: Path) -> None:
+    part = importlib.import_module(f"{NAME}.room.part")
+    assert isinstance(part, types.ModuleType)
+    assert not hasattr(part, "absent")
+    with pytest.raises(ImportError, match="cannot import name 'absent'"):
+        exec(f"from {NAME}.room.part import absent")
+    part.absent = 1  # type: ignore[attr-defined]
+    exec(f"from {NAME}.room.part import absent")
 
 
 def test_a_missing_module_is_missing(package: Path) -> None:

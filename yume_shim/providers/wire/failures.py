@@ -11,7 +11,6 @@ import errno
 import time
 
 from yume_shim.net.errors import ConnectFailed, ConnectionCut, ProtocolError, ProxyRefused, RootsUnusable, TimedOut
-from yume_shim.providers.wire.error_body import read_body, read_request_id, read_wait_ms
 from yume_shim.text.late_pattern import late_pattern
 from yume_shim.types.errors import Failure, ProviderFailed
 from yume_shim.types.value import replace
@@ -124,6 +123,8 @@ def failure_from_status(
     status: int, headers: Mapping[str, str], body: bytes | Any, provider: str, *, now: float | None = None
 ) -> Failure:
     """The failure of a response that was not 2xx. Header names must be lower case."""
+    from yume_shim.providers.wire.error_body import read_body, read_request_id, read_wait_ms
+
     error = read_body(body)
     kind = _kind_of(status, error)
     message = error.message
@@ -155,6 +156,8 @@ def failure_from_status(
 
 def failure_from_payload(payload: Any, provider: str) -> Failure:
     """The failure of an error object inside a 200 stream: the whole event, or the error in it."""
+    from yume_shim.providers.wire.error_body import read_body
+
     error = read_body(payload)
     kind = _kind_of(error.number, error)
     return Failure(
