@@ -73,6 +73,9 @@ class _Terminal:
             words.append(figures.clock(turn.started))
         if turn.started is not None and turn.ended is not None and turn.ended > turn.started:
             words.append(figures.duration((turn.ended - turn.started) * 1000))
+        first = next((request.first_ms for request in turn.requests if request.first_ms), 0)
+        if first:
+            words.append(f"answer began after {figures.duration(first)}")
         if turn.cost_usd is not None:
             words.append(figures.amount(turn.cost_usd))
         yield self._in("dim", "── " + " · ".join(words) + " ──")

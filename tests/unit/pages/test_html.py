@@ -364,6 +364,22 @@ def test_what_holds_paragraphs_has_the_direction_of_its_first_words(markdown: st
     assert element in rendered(markdown)
 
 
+def test_the_time_until_an_answer_began_is_shown() -> None:
+    story = Story()
+    for first in (400, 1200, 900):
+        story.ask("Go")
+        story.answer(text("Done."), took=2.0)
+        story.lines[-1]["yume"] = {"first_ms": first}
+    html = of(story.save())
+    assert '900 ms <span class="meta">until half of the answers began, 1.2 s until the slowest</span>' in html
+    assert "answer began after 400 ms</span>" in html
+    shown = re.search(r'<rect class="first" x="([\d.]+)" width="([\d.]+)"', html)
+    assert shown is not None
+    assert [round(float(number)) for number in shown.groups()] == [0, 200]
+    assert "answer began after 1.2 s" in in_terminal(read_transcript(story.save().splitlines(), Cleaner()))
+    assert "Latency" not in of(long_session(1))
+
+
 def test_charts_say_how_many_turns_a_column_is() -> None:
     few, many = (page(read_transcript(long_session(count).splitlines(), Cleaner())) for count in (240, 241))
     assert ("<b>Time per turn</b>" in few, "<b>Tokens per turn, and cost</b>" in few) == (True, True)

@@ -36,11 +36,25 @@ def strip(turn: Turn) -> str:
         boxes.append(
             f'<rect class="{span.kind}" x="{left:.1f}" width="{wide:.1f}" height="8"><title>{prose(title)}</title></rect>'
         )
+    boxes += _beginnings(turn, scale)
     words = ", ".join(f"{NAMES[kind]} {figures.duration(spent)}" for kind, spent in _spent(turn).items() if spent >= 1)
     return (
         f'<svg class="strip" viewBox="0 0 {WIDTH} 8" preserveAspectRatio="none" role="img" aria-label="{prose(words)}">'
         f"{''.join(boxes)}</svg>"
     )
+
+
+def _beginnings(turn: Turn, scale: float) -> list[str]:
+    """What of the model's time passed before each answer began."""
+    boxes = []
+    for request in turn.requests[:MAX_SPANS]:
+        if request.started is None or turn.started is None or not request.first_ms:
+            continue
+        left = min(max((request.started - turn.started) * scale, 0), WIDTH)
+        wide = min(request.first_ms / 1000 * scale, WIDTH - left)
+        title = f"answer began after {figures.duration(request.first_ms)}"
+        boxes.append(f'<rect class="first" x="{left:.1f}" width="{wide:.1f}" height="8"><title>{title}</title></rect>')
+    return boxes
 
 
 def _spent(turn: Turn) -> dict[str, float]:

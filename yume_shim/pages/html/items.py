@@ -29,6 +29,10 @@ _SIGNS = {
 _PROMPTS = {"user": "User", "command": "Command", "notice": "Notice", "context": "Context", "summary": "Summary"}
 
 
+MAX_LATENCIES = 40
+"""Times until an answer began that a title lists."""
+
+
 def turn(found: Turn) -> str:
     """A whole turn."""
     return (
@@ -44,6 +48,10 @@ def turn_head(found: Turn) -> str:
     words = [moment(found.started, short=True)] if found.started is not None else []
     if found.started is not None and found.ended is not None and found.ended - found.started >= 0.001:
         words.append(figures.duration((found.ended - found.started) * 1000))
+    first = [request.first_ms for request in found.requests if request.first_ms]
+    if first:
+        title = f"each answer: {', '.join(figures.duration(each) for each in first[:MAX_LATENCIES])}"
+        words.append(f'<span title="{title}">answer began after {figures.duration(first[0])}</span>')
     if found.calls:
         words.append(figures.plural(found.calls, "call"))
     tokens = found.tokens

@@ -73,6 +73,8 @@ def head(document: Document) -> str:
     if document.started is not None:
         length = figures.duration(((document.ended or document.started) - document.started) * 1000)
         rows.append(("Time", f'{moment(document.started)} <span class="meta">over {length}</span>'))
+    if latency := _latency(document):
+        rows.append(("Latency", latency))
     if document.cost_usd is not None:
         note = f' <span class="meta">{prose(document.cost_note)}</span>' if document.cost_note else ""
         rows.append(("Cost", f"{figures.amount(document.cost_usd)}{note}"))
@@ -97,6 +99,15 @@ def head(document: Document) -> str:
         f'<p class="warn">{figures.plural(document.unread, "line")} could not be read.</p>' if document.unread else ""
     )
     return f'<h1 dir="auto">{prose(document.title)}</h1><dl class="facts">{facts}</dl>{unread}'
+
+
+def _latency(document: Document) -> str:
+    """How long after their request answers began, where the transcript says it."""
+    found = sorted(request.first_ms for turn in document.turns for request in turn.requests if request.first_ms)
+    if not found:
+        return ""
+    middle, slowest = figures.duration(found[len(found) // 2]), figures.duration(found[-1])
+    return f'{middle} <span class="meta">until half of the answers began, {slowest} until the slowest</span>'
 
 
 def _content(document: Document) -> str:

@@ -78,6 +78,8 @@ class Assembler:
         """Agents whose call is unknown, by the id of that call."""
         self._models: dict[str, None] = {}
         self._last_at: float | None = None
+        self._began: float | None = None
+        """When the request for the newest answer was sent."""
         self._answering = ""
         """The answer to which the newest part of the main conversation belongs."""
         self.unread = 0
@@ -227,7 +229,8 @@ class Assembler:
         """The figures of an answer; those of a later line of the same answer replace them."""
         turn, known = self._turn_of(scope), None
         known = turn.requests.get(key)
-        started = known.started if known is not None else (None if scope else self._last_at)
+        began = self._began if self._answering == key else self._last_at
+        started = known.started if known is not None else (None if scope else began)
         if known is not None:
             tokens = tokens if tokens.total >= known.tokens.total else known.tokens
             cost = known.cost_usd if cost is None else cost
@@ -239,6 +242,8 @@ class Assembler:
         if at is None:
             return
         start, turn = self._last_at, self.turn
+        if key != self._answering:
+            self._began = start
         if start is not None and at > start:
             last = turn.spans[-1] if turn.spans else None
             if key == self._answering and last is not None and last.kind == "model":
