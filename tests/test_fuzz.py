@@ -19,6 +19,7 @@ from yume_shim.net import message
 from yume_shim.providers import pipeline
 from yume_shim.text import frontmatter
 from yume_shim.types.events import Notice
+from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,10 +95,17 @@ def test_a_planted_invalid_line_is_found(tmp_path: Path, monkeypatch: pytest.Mon
     target = open_target("turn-openai-chat", tmp_path)
     [data] = [data for data in kept_inputs("turn-openai-chat") if b'"model": true' in data]
     assert try_input(target, data) is None
-    monkeypatch.setattr(pipeline, "_with_texts", lambda event, *names: event)
-    finding = try_input(target, data)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            pipeline, "_with_texts", lambda event, *names: replace(event, **dict.fromkeys({"id"} & {*names}, "x"))
+        )
+        finding = try_input(target, data)
     assert finding is not None
     assert "must be a string" in finding.what
+    monkeypatch.setattr(pipeline, "_with_texts", lambda event, *names: event)  # the id is a list, then
+    finding = try_input(target, data)
+    assert finding is not None
+    assert "internal error: TypeError" in finding.what
     target.close()
 
 

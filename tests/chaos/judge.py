@@ -97,6 +97,9 @@ def _judge_process(plan: Plan, outcome: Outcome) -> list[str]:
     if outcome.strays and "SIGKILL" not in plan.end and plan.end.count("SIG") < 2:
         problems.append(f"stray: {outcome.strays}")
     for data in (outcome.stderr, outcome.stdout):
+        place = data.find(b"internal error: ")
+        if place >= 0:
+            problems.append(f"internal: {data[place : place + 300].decode(errors='replace')}")
         place = data.find(b"Traceback (most")
         if place >= 0 and not (plan.cold and not outcome.stdout and b"\nKeyboardInterrupt" in data):
             problems.append(f"traceback: {data[place : place + 3000].decode(errors='replace')}")

@@ -252,7 +252,7 @@ class Turns:
             os.close(fd)
 
     def check(self, data: bytes) -> None:
-        """One result per dialect, lines that are valid and in order."""
+        """One result per dialect, lines that are valid and in order, no error that only a defect of ours explains."""
         for fd in self._files:
             os.ftruncate(fd, 0)
             os.lseek(fd, 0, os.SEEK_SET)
@@ -284,10 +284,14 @@ class Turns:
         )
         outputs = [EventOutput(clock, ids, one, out) for one, out in zip(dialects, self._writers, strict=True)]
         ended = 0
+        defects: list[str] = []
 
         def emit(event: Event) -> str:
             nonlocal ended
-            ended += isinstance(event, TurnEnded)
+            if isinstance(event, TurnEnded):
+                ended += 1
+                if event.failure is not None and event.failure.kind == "internal":
+                    defects.append(event.failure.message)
             uuids = [output.emit(event) for output in outputs]
             return uuids[0]
 
@@ -299,6 +303,7 @@ class Turns:
         session.submit(EndOfInput())
         session.run()
         assert not self._api.errors, self._api.errors[0][:80]
+        assert not defects, f"internal: {defects[0][:60]}"
         return ended
 
 
