@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import Event
 
 LONG_WAIT_MS = 1_000
-"""A longer wait before a retry is reported when it begins."""
+"""A longer wait before a retry is reported when it begins; every wait where retries have no end."""
 BY_CHOICE = ("host", "resume")
 """Reasons of a change of model that nothing failed for."""
 
@@ -25,11 +25,11 @@ def stderr_note(event: Event) -> str:
             return with_advice(event.text, event.code)
         case ModelChanged() if event.reason not in BY_CHOICE:
             return f"{event.provider}/{event.model} takes over ({event.reason})"
-        case Retrying() if event.wait_ms > LONG_WAIT_MS:
+        case Retrying() if event.wait_ms > LONG_WAIT_MS or not event.max_retries:
             failure, seconds = event.failure, event.wait_ms / 1000
             where = f"{failure.provider}: " if failure.provider else ""
-            count = f"retry {event.attempt} of {event.max_retries}"
-            return f"{where}{failure.message} ({failure.kind}); {count} in {seconds:.1f} s"
+            count = f"{event.attempt} of {event.max_retries}" if event.max_retries else f"{event.attempt}"
+            return f"{where}{failure.message} ({failure.kind}); retry {count} in {seconds:.1f} s"
         case LocalCommandDone() if event.failed:
             return f"/{event.name}: {event.text}"
         case _:

@@ -12,6 +12,7 @@ import os
 import time
 from contextlib import contextmanager, suppress
 
+from yume_shim.disk.bounded import read_start
 from yume_shim.system import move_over, try_lock
 from yume_shim.text import codec
 
@@ -104,8 +105,7 @@ class FactFile:
     def _read(self) -> Facts:
         """All facts that are well-formed and not too old."""
         try:
-            with open(self._path, "rb") as file:
-                loaded = codec.loads(file.read(MAX_FILE_BYTES))
+            loaded = codec.loads(read_start(self._path, MAX_FILE_BYTES))
         except (OSError, ValueError):
             return {}
         now = self._now()

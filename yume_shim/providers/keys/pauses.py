@@ -12,6 +12,7 @@ import os
 import threading
 import time
 
+from yume_shim.disk.bounded import read_start
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import ResponseFailed
 
@@ -114,8 +115,7 @@ class Pauses:
         path = os.path.join(self._folder, SALT_FILE)
         for _ in range(2):
             try:
-                with open(path, "rb") as file:
-                    salt = file.read(SALT_BYTES)
+                salt = read_start(path, SALT_BYTES)
                 if len(salt) == SALT_BYTES:
                     return salt
                 os.remove(path)

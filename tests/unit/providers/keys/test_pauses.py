@@ -101,6 +101,17 @@ def test_what_others_wrote_is_not_trusted(value: dict[str, object], tmp_path: Pa
     assert machine.process().left(SPEC, KEY) == pytest.approx(5.0), "so is a damaged salt"
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_named_pipes_in_their_place_block_nothing(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.begin(20.0)
+    for name in (FILE, SALT_FILE):
+        (machine.folder / name).unlink()
+        os.mkfifo(machine.folder / name)
+    os.utime(machine.folder / FILE, (machine.time, machine.time))
+    assert machine.process().left(SPEC, KEY) == 0.0
+
+
 def test_a_home_that_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     said: list[str] = []
