@@ -48,12 +48,12 @@ SYSTEM_LIBRARIES = (
 )
 """The C library belongs to the machine: a copy of it would not fit its kernel and its name services."""
 LAUNCHER = """#!/bin/sh
-here=$0
+case $0 in */*) here=$0 ;; *) here=./$0 ;; esac
 while [ -h "$here" ]; do
     link=$(readlink "$here")
-    case $link in /*) here=$link ;; *) here=$(dirname "$here")/$link ;; esac
+    case $link in /*) here=$link ;; *) here=${here%/*}/$link ;; esac
 done
-exec "$(dirname "$here")/python/bin/python3" -I -m yume_shim "$@"
+exec "${here%/*}/python/bin/python3" -I -m yume_shim "$@"
 """
 DEMO = ("--provider", "replay", "-p", "Hi")
 
