@@ -37,6 +37,8 @@ LIMITS = (
     ("yume_shim.net.message", "MAX_INFLATED", "bytes", "what one read may become when it is unpacked"),
     ("yume_shim.providers.http.frames", "MAX_EVENT_BYTES", "bytes", "one event of a stream"),
     ("yume_shim.providers.http.frames", "MAX_ANSWER_BYTES", "bytes", "one answer"),
+    ("yume_shim.providers.wire.block_assembler", "MAX_CONTENT", "characters", "texts and arguments of one answer"),
+    ("yume_shim.providers.wire.block_assembler", "MAX_BLOCKS", "", "blocks of one answer"),
     ("Lines", "", "", ""),
     ("yume_shim.host.reader", "MAX_INPUT_LINE", "bytes", "a line on stdin; a longer one is answered with an error"),
     ("yume_shim.types.settings", "FLAT_LINE_BYTES", "bytes", "a line of the flat dialect; longer ones are shortened"),

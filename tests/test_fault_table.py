@@ -20,9 +20,9 @@ from yume_shim.text import codec
 if TYPE_CHECKING:
     from tests.chaos.fault_table import Table
 
-PEAK_KB = {"direct": 130_000, "sdk": 220_000}
+PEAK_KB = {"direct": 150_000, "sdk": 240_000}
 """The program with all its modules takes 37 MB, with the SDKs 118 MB. Of the largest answer 32 MiB are held, and as
-much again while it is unpacked; nothing of it may stay."""
+much again while it is unpacked. The C library may keep 32 MiB that were given back; nothing else may stay."""
 ROOT = Path(__file__).resolve().parents[1]
 APIS_OF = {"direct": sorted(APIS), "sdk": sorted(set(APIS) - {"ollama-chat"})}
 BY_HAND = pytest.mark.skipif(
