@@ -21,11 +21,14 @@ from typing import TYPE_CHECKING
 from tests.chaos.faults import ALL_FAULTS, FAULTS, PLACES, cut_at, ended_inside, send_cues
 from tests.chaos.routes import ROADS, Roads
 from tests.chaos.vendor_answers import VendorAnswer, wire_of_vendor
+from tests.helpers.api_rules import broken_rules
 from tests.helpers.fake_server import LoopbackServer, frame_bytes
 from tests.helpers.scripted_model import SHOWN, api_of, refuse, say, think, wire_of
+from tests.helpers.strict_model import SCRIPTED_PROOFS
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Iterator
 
     from tests.helpers.fake_server import Exchange
     from tests.helpers.scripted_model import Answer
@@ -66,6 +69,10 @@ class FaultServer(LoopbackServer):
         self._alike = alike
         self.played: list[str] = []
         """The faults of the requests so far."""
+        self.broken: set[str] = set()
+        """Rules of their API that requests have broken: the real one would refuse them."""
+        self._issued: dict[str, set[str]] = {}
+        """API → proofs of its own reasoning that requests may give back."""
         self._left: dict[str, list[str]] = {}
         super().__init__(self.answer, tls, port=port)
 
@@ -82,10 +89,15 @@ class FaultServer(LoopbackServer):
             exchange.reply(404, {"Content-Type": "application/json"}, b'{"error":{"message":"no such path"}}')
             return True
         with self._turn:
+            issued = self._issued.setdefault(api, set(SCRIPTED_PROOFS))
+            self.broken |= {f"{api}: {rule}" for rule in broken_rules(api, exchange.request.json(), issued)}
             self._count += 1
             number = 1 if self._alike else self._count
             fault, answer = self._next(path.split("/")[1])
             chance = random.Random(self._random.random())
+            issued |= set(
+                _texts(_frames(api, answer, number)) if answer and isinstance(answer[0], VendorAnswer) else ()
+            )
         return _play(exchange, api, fault, answer, number, chance)
 
     def _next(self, named: str) -> tuple[str, Answer | list[VendorAnswer]]:
@@ -119,6 +131,15 @@ def _play(
     if found := CUT_AT.fullmatch(fault):
         return cut_at(exchange, pieces, int(found[1]))
     return FAULTS[fault](exchange, pieces, chance)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """All texts inside a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
 
 
 def _frames(api: str, answer: Answer | list[VendorAnswer], number: int) -> list[Json]:

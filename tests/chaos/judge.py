@@ -45,6 +45,7 @@ def judge(plan: Plan, outcome: Outcome) -> list[str]:
     problems = _judge_process(plan, outcome)
     lines = _lines(plan, outcome, problems)
     complete = is_complete(plan, outcome)
+    problems += [f"request: {rule}" for rule in outcome.broken]
     if plan.dialect == "acp":
         problems += judge_acp(plan, outcome, lines, complete=complete)
     elif plan.alone:

@@ -282,6 +282,14 @@ MUTANTS = (
         NESTED,
     ),
     Mutant(
+        "requests that the API refuses",
+        "providers/apis/anthropic_messages/encode.py",
+        '"tool_use_id": ids.result(block.call_id)',
+        '"tool_use_id": ids.result(block.call_id) + "x"',
+        "request",
+        {},
+    ),
+    Mutant(
         "answers with the same name",
         "engine/model_client.py",
         "if event.id in self._used_ids:",

@@ -78,6 +78,8 @@ class Outcome:
         """The host could not write: the program did not read."""
         self.faults: list[str] = []
         """Those that were played."""
+        self.broken: list[str] = []
+        """What requests would have been refused for."""
 
 
 class Running:

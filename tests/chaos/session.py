@@ -78,7 +78,7 @@ def run_session(plan: Plan, folder: Path, launchers: Launchers) -> Outcome:
         finally:
             if roads is not None:
                 roads.close()
-    outcome.faults = server.played
+    outcome.faults, outcome.broken = server.played, sorted(server.broken)
     outcome.transcripts = sorted((home / ".claude" / "projects").glob("*/*.jsonl"))
     return outcome
 
