@@ -53,6 +53,7 @@ DIMENSIONS: dict[str, Iterable[str]] = {
     "answer to a question": REPLIES,
     "end": sorted(set(ENDS)),
     "system": SYSTEMS,
+    "afterwards": ("resumed",),
 }
 """Dimension → what may occur in it."""
 
@@ -83,6 +84,7 @@ class Coverage:
             "answer to a question": [plan.reply] if any(question in shown for question in QUESTIONS) else [],
             "end": [plan.end],
             "system": [plan.system] if plan.system else [],
+            "afterwards": ["resumed"] if outcome.again is not None else [],
         }
         for dimension, values in found.items():
             self.counts[dimension].update(values)

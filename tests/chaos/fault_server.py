@@ -76,6 +76,12 @@ class FaultServer(LoopbackServer):
         self._left: dict[str, list[str]] = {}
         super().__init__(self.answer, tls, port=port)
 
+    def calm(self) -> None:
+        """From now on every answer is "Done."."""
+        with self._turn:
+            self._answers.clear()
+            self._faults.clear()
+
     def answer(self, exchange: Exchange) -> bool:
         """Answer one request; False closes the connection."""
         path = exchange.request.path

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tests.chaos.acp_judge import acp_texts, judge_acp
-from tests.chaos.plan import prompts_of
+from tests.chaos.plan import afterwards, prompts_of
 from tests.chaos.running import INTERRUPTED, LIMIT, ORDERLY
 from tests.chaos.session import SECRET
 from tests.helpers.record_check import check_lines
@@ -55,6 +55,8 @@ def judge(plan: Plan, outcome: Outcome) -> list[str]:
         problems += _judge_stream(plan, lines, complete=complete)
     problems += _judge_code(plan, outcome)
     problems += _judge_transcripts(plan, outcome, lines)
+    if outcome.again is not None:
+        problems += [f"{problem} (resumed)" for problem in _judge_again(afterwards(plan), outcome.again)]
     if outcome.second is not None:
         problems += [f"{problem} (second process)" for problem in _judge_second(plan, outcome.second)]
     return problems
@@ -79,7 +81,9 @@ def _judge_alone(plan: Plan, outcome: Outcome, lines: list[dict[str, Any]], *, c
     problems = []
     if plan.dialect == "json" and (results > 1 or len(lines) > results or (heard and not results)):
         problems.append(f"result: {results} results in {len(lines)} lines")
-    if heard and not outcome.stdout.strip() and plan.system != "closed stderr" and not outcome.stderr.strip():
+    stopped = any(name == "stopping-hook" for _, name in plan.hooks)  # a turn that a hook stopped may have no words
+    told = outcome.stdout.strip() or outcome.stderr.strip() or plan.system == "closed stderr"
+    if heard and not told and not stopped:
         problems.append("result: neither an answer nor a reason was printed")
     return problems
 
@@ -237,6 +241,16 @@ def _judge_second(plan: Plan, outcome: Outcome) -> list[str]:
     silent = not outcome.stdout and not outcome.stderr and plan.system != "closed stderr"
     if outcome.code is not None and silent and plan.end == "eof":
         problems.append("result: the second process said nothing")
+    return problems
+
+
+def _judge_again(plan: Plan, outcome: Outcome) -> list[str]:
+    """The session goes on, whatever happened to it before. A line that was cut then stays in the file."""
+    problems = [problem for problem in judge(plan, outcome) if not problem.endswith("lines are no JSON")]
+    if b"Done." not in outcome.stdout and not outcome.starved:
+        problems.append(
+            f"result: no answer: {(outcome.stdout[-400:] + outcome.stderr[-400:]).decode(errors='replace')}"
+        )
     return problems
 
 

@@ -60,6 +60,7 @@ PLAIN = Plan(
     hooks=(),
     server=None,
     system="",
+    resumed=False,
 )
 """A session without any fault: text, a call, text."""
 FLAT, NESTED = "dialects/flat.py", {"dialect": "stream-json"}
@@ -280,6 +281,14 @@ MUTANTS = (
         "case TurnEnded() if False:",
         "result",
         NESTED,
+    ),
+    Mutant(
+        "a session that cannot go on",
+        "store/load.py",
+        "return _load(path, at, child=child)",
+        "return None",
+        "result",
+        {"resumed": True},
     ),
     Mutant(
         "requests that the API refuses",

@@ -139,6 +139,8 @@ class Plan(NamedTuple):
     server: str | None
     """How the MCP server starts; None = there is none."""
     system: str
+    resumed: bool
+    """Another process goes on with the session afterwards, without faults."""
 
     @property
     def flat(self) -> bool:
@@ -183,6 +185,7 @@ def draw(seed: int) -> Plan:
         ),
         server=server,
         system=chance.choice(SYSTEMS) if chance.random() < 0.25 else "",
+        resumed=chance.random() < 0.2,
     )
 
 
@@ -234,6 +237,13 @@ def _actions(chance: random.Random, dialect: str) -> list[Action]:
         made.append(Action("wait", 0.0))
     made.append(Action(end, wait))
     return made
+
+
+def afterwards(plan: Plan) -> Plan:
+    """The session that goes on with this one: a prompt, its answer, the end."""
+    actions = [Action("prompt", 0.0, "again"), Action("wait", 0.0), Action("eof", 0.0)]
+    calm = plan._replace(actions=actions, answers=[], faults=[], hooks=(), server=None, system="", road="")
+    return calm._replace(slow=False, cold=False, resumed=False)
 
 
 def _pause(chance: random.Random) -> float:

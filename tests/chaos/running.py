@@ -72,6 +72,8 @@ class Outcome:
         self.transcripts: list[Path] = []
         self.second: Outcome | None = None
         """Of the second process on the same session."""
+        self.again: Outcome | None = None
+        """Of the process that went on with the session."""
         self.asked: list[int] = []
         """Ids of the requests that an ACP host made."""
         self.unwritten = False

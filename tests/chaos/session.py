@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tests.chaos.fair_clock import FairClock
 from tests.chaos.fault_server import MCP, FaultServer
 from tests.chaos.launcher import Launcher, Start
-from tests.chaos.plan import ENDPOINTS, HOOKS, HTTP, JUMPS
+from tests.chaos.plan import ENDPOINTS, HOOKS, HTTP, JUMPS, afterwards
 from tests.chaos.routes import Roads
 from tests.chaos.running import SHUTDOWN, Running
 from tests.helpers.child import clean_environment
@@ -75,6 +75,11 @@ def run_session(plan: Plan, folder: Path, launchers: Launchers) -> Outcome:
             start = _start_of(plan, home, work, server.url, roads.env if roads is not None else {})
             launcher = launchers.sdk if plan.sdk else launchers.plain
             outcome = _play(plan, home, launcher, start)
+            if plan.resumed and _is_kept(plan, home):
+                server.calm()
+                _configure(afterwards(plan), home, server.url, server.url)
+                again = _start_of(afterwards(plan), home, work, server.url, {})
+                outcome.again = _go_on(afterwards(plan), home, launcher, again)
         finally:
             if roads is not None:
                 roads.close()
@@ -103,6 +108,20 @@ def _play(plan: Plan, home: Path, launcher: Launcher, start: Start) -> Outcome:
     return outcome
 
 
+def _is_kept(plan: Plan, home: Path) -> bool:
+    """There is a conversation to go on with."""
+    files = (home / ".claude" / "projects").glob(f"*/{SESSION}.jsonl")
+    return plan.dialect != "acp" and any(b'"type":"user"' in file.read_bytes() for file in files)
+
+
+def _go_on(plan: Plan, home: Path, launcher: Launcher, start: Start) -> Outcome:
+    argv = [word for word in start.argv if word not in ("--session-id", SESSION)]
+    outcome = Running(plan, launcher.start(start._replace(argv=[*argv, "--resume", SESSION])), str(start.cwd)).play()
+    outcome.strays = _strays(home)
+    outcome.transcripts = sorted((home / ".claude" / "projects").glob("*/*.jsonl"))
+    return outcome
+
+
 def _configure(plan: Plan, home: Path, url: str, spare_url: str) -> None:
     provider, model, path = ENDPOINTS[plan.api]
     keys = ", ".join(f'"{SECRET}{number}"' for number in range(plan.keys))
@@ -116,7 +135,7 @@ def _configure(plan: Plan, home: Path, url: str, spare_url: str) -> None:
         )
     text += f"[keys]\n{provider} = [{keys}]\n{endpoints}[retry]\ninitial = 0.02\nretries = 2\n[timeouts]\n{TIMEOUTS}"
     config = home / ".yume" / "config.toml"
-    config.parent.mkdir()
+    config.parent.mkdir(exist_ok=True)
     config.write_text(text, "utf-8")
     settings: dict[str, Any] = {"permissions": {} if plan.asks else {"allow": ["Bash", "Write", "Edit", "mcp__odd"]}}
     hooks: dict[str, list[Any]] = {}
@@ -124,7 +143,7 @@ def _configure(plan: Plan, home: Path, url: str, spare_url: str) -> None:
         hooks.setdefault(event, []).append({"hooks": [{"type": "command", "command": HOOKS[name], "timeout": 1}]})
     if hooks:
         settings["hooks"] = hooks
-    (home / ".claude").mkdir()
+    (home / ".claude").mkdir(exist_ok=True)
     (home / ".claude" / "settings.json").write_text(json.dumps(settings), "utf-8")
     if plan.system == "read-only home":
         (home / ".claude" / "projects").write_text("no folder", "utf-8")
