@@ -364,6 +364,19 @@ def test_what_holds_paragraphs_has_the_direction_of_its_first_words(markdown: st
     assert element in rendered(markdown)
 
 
+def test_the_only_turn_has_a_column_for_each_answer() -> None:
+    story = Story()
+    story.ask("Go")
+    assert '<figure class="chart' not in of(story.save())
+    for _ in range(3):
+        story.tool("Bash", {"command": "true"}, "ok", 1.0)
+    html = of(story.save())
+    assert "Tokens per answer, and cost" in html
+    assert "Time per turn" not in html
+    assert "over 9.0 s: model 6.0 s, tools 3.0 s</span>" in html
+    assert len(re.findall(r'<g data-turn="t1"><title>[\d.]+k? tokens</title>', html)) == 3
+
+
 def test_the_time_until_an_answer_began_is_shown() -> None:
     story = Story()
     for first in (400, 1200, 900):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from yume_shim.pages import figures
 from yume_shim.pages.html.escaping import prose
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,11 +38,16 @@ def strip(turn: Turn) -> str:
             f'<rect class="{span.kind}" x="{left:.1f}" width="{wide:.1f}" height="8"><title>{prose(title)}</title></rect>'
         )
     boxes += _beginnings(turn, scale)
-    words = ", ".join(f"{NAMES[kind]} {figures.duration(spent)}" for kind, spent in _spent(turn).items() if spent >= 1)
+    words = time_words(turn)
     return (
         f'<svg class="strip" viewBox="0 0 {WIDTH} 8" preserveAspectRatio="none" role="img" aria-label="{prose(words)}">'
         f"{''.join(boxes)}</svg>"
     )
+
+
+def time_words(turn: Turn) -> str:
+    """Where its time went, in words."""
+    return ", ".join(f"{NAMES[kind]} {figures.duration(spent)}" for kind, spent in _spent(turn).items() if spent >= 1)
 
 
 def _beginnings(turn: Turn, scale: float) -> list[str]:
@@ -70,10 +76,22 @@ def charts(document: Document) -> str:
     turns = [turn for turn in document.turns if turn.requests or turn.spans]
     if not turns:
         return ""
+    if len(turns) == 1:
+        return _of_one_turn(turns[0])
     group = -(-len(turns) // MAX_COLUMNS)
     columns = [turns[place : place + group] for place in range(0, len(turns), group)]
     each = "turn" if group == 1 else f"{group} turns"
     return f'<div class="charts">{_times(columns, each)}{_costs(columns, each)}</div>'
+
+
+def _of_one_turn(turn: Turn) -> str:
+    """What each answer of the only turn cost: the line above the turn shows its times."""
+    answers = [replace(turn, requests=(each,)) for each in turn.requests]
+    if len(answers) < 2:
+        return ""
+    group = -(-len(answers) // MAX_COLUMNS)
+    columns = [answers[place : place + group] for place in range(0, len(answers), group)]
+    return f'<div class="charts">{_costs(columns, "answer" if group == 1 else f"{group} answers")}</div>'
 
 
 def _times(columns: Sequence[Sequence[Turn]], each_column: str) -> str:
@@ -107,7 +125,9 @@ def _costs(columns: Sequence[Sequence[Turn]], each_column: str) -> str:
             place,
             len(columns),
             [(kind, each[kind] / most) for kind in kinds],
-            _title(column, each, _whole),
+            prose(f"{figures.short(int(sum(each.values())))} tokens")
+            if each_column.endswith(("answer", "answers"))
+            else _title(column, each, _whole),
             column[0].id,
         )
         for place, (column, each) in enumerate(zip(columns, used, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.pages import figures
 from yume_shim.pages.document import Call
-from yume_shim.pages.html.charts import charts
+from yume_shim.pages.html.charts import charts, time_words
 from yume_shim.pages.html.escaping import attribute, code, prose
 from yume_shim.pages.html.items import contents, items, moment, turn
 from yume_shim.pages.html.skeleton import frame
@@ -72,7 +72,9 @@ def head(document: Document) -> str:
         rows.append(("Models", ", ".join(f"<bdi>{code(name)}</bdi>" for name in document.models[:12])))
     if document.started is not None:
         length = figures.duration(((document.ended or document.started) - document.started) * 1000)
-        rows.append(("Time", f'{moment(document.started)} <span class="meta">over {length}</span>'))
+        spent = time_words(document.turns[0]) if len(document.turns) == 1 else ""
+        over = f"over {length}{f': {prose(spent)}' if spent else ''}"
+        rows.append(("Time", f'{moment(document.started)} <span class="meta">{over}</span>'))
     if latency := _latency(document):
         rows.append(("Latency", latency))
     if document.cost_usd is not None:
