@@ -110,7 +110,7 @@ class Coordinator:
         self._failed: dict[str, int] = {}
         self._problems: dict[str, int] = {}
         self._tokens = 0
-        self._cost = sum(float(row.get("cost_usd") or 0) for row in out.finished.values())
+        self._cost = sum(out.finished.values())
         self._cost_here = 0.0
         self._cost_unknown = False
 

@@ -13,7 +13,7 @@ from yume_shim.types.errors import BadInvocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from yume_shim.types.blocks import Json
 
@@ -37,8 +37,8 @@ class OutFile:
         self.path = path
         self._lock = threading.Lock()
         self._synced = 0.0
-        self.finished: dict[str, Json] = {}
-        """The facts of rows of earlier runs, by id, without what the model said."""
+        self.finished: dict[str, float] = {}
+        """The ids of earlier runs' rows, and what each cost."""
         try:
             if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
                 raise BadInvocation(f"{path} is no ordinary file: --resume could not read it")  # opening a pipe waits
@@ -72,13 +72,11 @@ class OutFile:
     def sort(self, places: Mapping[str, int]) -> None:
         """Put the rows into the order of IN; rows of tasks that IN no longer has come last. Raises OSError."""
         with self._lock:
-            spans = sorted(self._spans(), key=lambda span: places.get(span[0], len(places)))
-            with open(self.path, "rb") as file:
-                data = file.read()
-            ordered = b"".join(data[start : start + size] for _, start, size in spans)
-            if ordered != data:
+            spans = self._spans()
+            ordered = sorted(spans, key=lambda span: places.get(span[0], len(places)))
+            if ordered != spans:
                 try:
-                    self._rewrite(ordered)
+                    self._rewrite([(start, size) for _, start, size in ordered])
                 except OutBusy as busy:
                     raise OSError(0, str(busy)) from None
 
@@ -90,39 +88,49 @@ class OutFile:
 
     def _take_over(self, *, resume: bool, keep: Callable[[Json], bool]) -> None:
         """Read the rows of an earlier run, without a torn last one and those that are to be asked again."""
+        kept: dict[str, tuple[int, int]] = {}
+        bad, line, end, count = 0, b"", 0, 0
         with open(self.path, "rb") as file:
-            data = file.read()
-        if data.strip() and not resume:
-            raise BadInvocation(f"{self.path} has rows already: continue with --resume, or choose another file")
-        kept: dict[str, bytes] = {}
-        lines = data.splitlines()
-        for number, line in enumerate(lines, 1):
-            row = _row(line)
-            if row is None:
-                if number < len(lines) or not _is_torn(line):
-                    raise BadInvocation(f"{self.path}: line {number} is no row of a batch; nothing was changed")
-            elif keep(row):
-                kept[row["id"]] = line + b"\n"
-                self.finished[row["id"]] = {name: row.get(name) for name in ("error", "usage", "cost_usd")}
-        fresh = b"".join(kept.values())
-        if fresh != data:
-            self._rewrite(fresh)
+            for count, line in enumerate(file, 1):
+                if line.strip() and not resume:
+                    raise BadInvocation(f"{self.path} has rows already: continue with --resume, or choose another file")
+                if bad:
+                    break
+                start, end = end, end + len(line)
+                row = _row(line)
+                if row is None:
+                    bad = count
+                elif keep(row):
+                    kept[row["id"]] = (start, len(line))
+                    self.finished[row["id"]] = float(row.get("cost_usd") or 0)
+        if bad and (bad < count or not _is_torn(line.rstrip(b"\r\n"))):
+            raise BadInvocation(f"{self.path}: line {bad} is no row of a batch; nothing was changed")
+        if count and (len(kept) < count or not line.endswith(b"\n")):
+            self._rewrite(list(kept.values()))
 
-    def _rewrite(self, data: bytes) -> None:
-        """Replace the content by a new file, and continue in that one. Raises OSError."""
-        mode = file_mode(self.path) or 0o644
+    def _rewrite(self, spans: Sequence[tuple[int, int]]) -> None:
+        """Replace the content by these parts of it, and continue in the new file. Raises OSError."""
+        mode, rows = file_mode(self.path) or 0o644, self._rows(spans)
         if os.name == "nt":  # there no file can be replaced that somebody has open, ourselves included
             os.close(self._fd)
             try:
-                replace_file(self.path, data, mode)
+                replace_file(self.path, rows, mode)
             finally:
                 self._fd = os.open(self.path, FLAGS)
         else:
-            replace_file(self.path, data, mode)
+            replace_file(self.path, rows, mode)
             os.close(self._fd)
             self._fd = os.open(self.path, FLAGS)
         if not try_lock(self._fd, LOCK_PLACE):
             raise OutBusy(f"another run writes to {self.path}")
+
+    def _rows(self, spans: Sequence[tuple[int, int]]) -> Iterator[bytes]:
+        """One after the other: all of OUT may be larger than the memory."""
+        with open(self.path, "rb") as file:
+            for start, size in spans:
+                file.seek(start)
+                line = file.read(size)
+                yield line if line.endswith(b"\n") else line + b"\n"
 
     def _spans(self) -> list[tuple[str, int, int]]:
         """(id, start, size) of each row."""

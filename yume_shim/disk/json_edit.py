@@ -16,7 +16,7 @@ from yume_shim.system import move_over, set_mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
 MAX_BYTES = 64 << 20
@@ -70,7 +70,7 @@ def file_mode(path: str) -> int | None:
         return None
 
 
-def replace_file(path: str, data: bytes, mode: int) -> None:
+def replace_file(path: str, data: bytes | Iterable[bytes], mode: int) -> None:
     """Write a new file and put it into the place of the old one. Raises OSError."""
     part = f"{path}.{os.getpid()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -79,7 +79,7 @@ def replace_file(path: str, data: bytes, mode: int) -> None:
     try:
         with open(os.open(part, flags, 0o600), "wb") as file:
             set_mode(file.fileno(), mode)
-            file.write(data)
+            file.writelines((data,) if isinstance(data, bytes) else data)
             file.flush()
             os.fsync(file.fileno())
         move_over(part, path)

@@ -72,6 +72,17 @@ def test_the_later_of_two_rows_counts(tmp_path: Path) -> None:
     assert [(each["id"], each.get("cost_usd")) for each in rows(path)] == [("a", 2), ("b", None)]
 
 
+@pytest.mark.parametrize("end", [b"", b"\n", b"\n\n", b"\n\0\0\0", b'\n{"id":"c","inde'])
+def test_what_an_editor_or_a_loss_of_power_leaves_at_the_end(end: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b'{"id":"a","result":"","cost_usd":2}\n{"id":"b","result":""}' + end)
+    out = opened(path)
+    assert out.finished == {"a": 2.0, "b": 0.0}
+    out.append(row("c"))
+    out.close()
+    assert [each["id"] for each in rows(path)] == ["a", "b", "c"]
+
+
 def test_two_runs_cannot_write_one_file(tmp_path: Path) -> None:
     path = tmp_path / "out"
     first = opened(path)
