@@ -57,6 +57,7 @@ class HeadersHelper:
 
         from yume_shim.system.processes import end_group, start
         from yume_shim.system.programs import NO_CURRENT_FOLDER
+        from yume_shim.system.short_commands import printed_by
 
         try:
             process = start(
@@ -73,26 +74,13 @@ class HeadersHelper:
         self._group = process.pid
         if self._ended:  # in this moment: `end` did not know the group yet
             end_group(process.pid)
-        printed: list[bytes] = []
-
-        def read() -> None:
-            assert process.stdout is not None
-            with process.stdout as stdout:
-                printed.append(stdout.read(MAX_OUTPUT + 1))
-
-        reader = threading.Thread(target=read, name="telemetry-helper", daemon=True)
-        reader.start()
-        reader.join(HELPER_S)
-        if reader.is_alive() or len(printed[0]) > MAX_OUTPUT:
-            end_group(process.pid)
-            process.wait()
-            self._group = 0
-            return f"did not end within {HELPER_S:g} s" if reader.is_alive() else "printed too much"
-        code = process.wait()
+        printed, code = printed_by(process, MAX_OUTPUT, HELPER_S)
         self._group = 0
         if self._ended:  # by `end`: nothing is wrong with it
             return self._headers
-        found = codec.loads_object(printed[0]) if code == 0 else None
+        if code is None:
+            return "printed too much" if len(printed) > MAX_OUTPUT else f"did not end within {HELPER_S:g} s"
+        found = codec.loads_object(printed) if code == 0 else None
         if found is None or not all(isinstance(text, str) for text in found.values()):
             return f"must print a JSON object of texts (exit code {code})"
         return {str(name): text for name, text in found.items()}

@@ -31,3 +31,23 @@ def test_the_command_does_not_outlive_the_session(tmp_path: Path) -> None:
     assert not asking.is_alive()
     assert not process_exists(int(place.read_text()))
     assert said == []
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("echo '{}'; exec 1>&-; sleep 600", "did not end within 0.5 s"),
+        ("sleep 600", "did not end within 0.5 s"),
+        ("head -c 70000 /dev/zero; sleep 600", "printed too much"),
+        ("echo '[]'", "must print a JSON object of texts (exit code 0)"),
+        ("echo '{}'; exit 3", "must print a JSON object of texts (exit code 3)"),
+    ],
+)
+def test_a_command_that_misbehaves_is_ended_and_named(
+    command: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yume_shim.telemetry.headers_helper.HELPER_S", 0.5)
+    said: list[str] = []
+    helper = HeadersHelper(command, {"PATH": "/usr/bin:/bin"}, str(tmp_path), lambda _, text: said.append(text), 60.0)
+    assert helper() == {}
+    assert said == [f"telemetry: otelHeadersHelper {problem}; what it printed is not shown"]

@@ -18,11 +18,11 @@ MAX_OUTPUT = 64 << 10
 def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
     """The headers that the command prints; it is ended with its group if it takes too long. Raises McpError."""
     import subprocess
-    import threading
     from contextlib import nullcontext
 
-    from yume_shim.system.processes import end_group, start
+    from yume_shim.system.processes import start
     from yume_shim.system.programs import NO_CURRENT_FOLDER
+    from yume_shim.system.short_commands import printed_by
 
     env = {
         **services.env,
@@ -48,30 +48,12 @@ def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
                 watcher.add(process.pid)
     except (OSError, ValueError) as error:
         raise McpError(f"headersHelper cannot be started: {error}") from None
-    printed: list[bytes] = []
-
-    def read() -> None:
-        assert process.stdout is not None
-        with process.stdout as stdout:
-            printed.append(stdout.read(MAX_OUTPUT + 1))
-
-    reader = threading.Thread(target=read, name="mcp-helper", daemon=True)
-    reader.start()
-    reader.join(HELPER_S)
-    code = None
-    if not reader.is_alive() and len(printed[0]) <= MAX_OUTPUT:
-        try:
-            code = process.wait(HELPER_S)
-        except subprocess.TimeoutExpired:
-            pass
-    if code is None:
-        end_group(process.pid)
-        process.wait()
+    printed, code = printed_by(process, MAX_OUTPUT, HELPER_S)
     if watcher is not None:
         watcher.remove(process.pid)
-    if reader.is_alive() or (code is None and len(printed[0]) <= MAX_OUTPUT):
+    if code is None and len(printed) <= MAX_OUTPUT:
         raise McpError(f"headersHelper did not end within {HELPER_S:g} s")
-    return _headers(printed[0], code or 0)
+    return _headers(printed, code or 0)
 
 
 def _headers(printed: bytes, code: int) -> dict[str, str]:
