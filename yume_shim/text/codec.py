@@ -22,6 +22,7 @@ _fast: ModuleType | None = None
 LAST_PLAIN_EXPONENT = 5
 """orjson writes 0.000034 and 3.4e-6, Python 3.4e-05 and 3.4e-06."""
 _BLANKS = " \t\n\r"
+_AFTER_NUMBER = ("", ",", "]", "}")
 
 
 def warm() -> None:
@@ -203,10 +204,14 @@ def _float(number: float) -> str:
 
 
 def _has_exponent(text: str) -> bool:
-    """A small float, or text that looks like one: 3e-05."""
+    """A small float, or text that looks like one: 3e-05 before a comma, a bracket or the end. Most uuids hold an `e-`,
+    and one of ten requests a digit before and after it."""
     place = text.find("e-")
     while place >= 0:
-        if text[place - 1 : place].isdigit() and text[place + 2 : place + 3].isdigit():
+        end = place + 2
+        while text[end : end + 1].isdigit():
+            end += 1
+        if end >= place + 4 and text[place - 1 : place].isdigit() and text[end : end + 1] in _AFTER_NUMBER:
             return True
         place = text.find("e-", place + 2)
     return False

@@ -160,7 +160,17 @@ def test_what_is_no_json_is_refused_where_json_is_not_loaded(text: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("text", "found"), [("3e-05", True), ("1.5e+30", False), ("re-use 3e-x e-5", False), ("e-", False), ("", False)]
+    ("text", "found"),
+    [
+        ("3e-05", True),
+        ('{"usd":1.5e-05,"n":1}', True),
+        ("[3e-324]", True),
+        ("1.5e+30", False),
+        ('"9b1c2d3e-4f5a-417e-8123-b3c9e5e7e-12"', False),
+        ("re-use 3e-x e-5", False),
+        ("e-", False),
+        ("", False),
+    ],
 )
 def test_exponents_are_seen(text: str, found: bool) -> None:
     assert codec._has_exponent(text) is found
