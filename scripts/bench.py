@@ -114,9 +114,11 @@ def measured(part: str, given: argparse.Namespace, mine: list[Program], compared
         case "start":
             return figures.start_figures([*everyone, programs.bare_python()], url, given.runs)
         case "events":
-            return figures.joined([figures.event_figures(streaming, url, how) for how in ("burst", "each")])
+            return figures.joined([figures.event_figures(streaming, url, how, given.runs) for how in ("burst", "each")])
         case "kinds":
-            return figures.joined([figures.event_figures(streaming, url, how) for how in ("thinking", "arguments")])
+            return figures.joined(
+                [figures.event_figures(streaming, url, how, given.runs) for how in ("thinking", "arguments")]
+            )
         case "latency":
             return figures.latency_figures(streaming, url)
         case "extensions":

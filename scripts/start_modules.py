@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import _venv
@@ -17,11 +18,13 @@ import _venv
 PLACE = Path(_venv.ROOT) / "yume_shim" / "host" / "start_modules.py"
 APIS = {"anthropic": "anthropic-messages", "openai": "openai-responses", "google": "google-genai"}
 FORMS = ("flat", "stream-json", "text")
-FIRST = "first line is about to be printed"
-CODE = f"""
+STAGES = ("words", "ready", "program", "turn")
+READY, BEGUN = "event SessionReady", "event TurnStarted"
+"""The first line of the flat form; that of the Claude forms."""
+CODE = """
 import os, sys
 from yume_shim.cli.main import main
-os._exit(main(sys.argv[1:], [lambda _: os.write(2, b"{FIRST}\\n")]))
+os._exit(main(sys.argv[1:], [lambda tagged: os.write(2, f"event {type(tagged.event).__name__}\\n".encode())]))
 """
 """The program without its own finder: Python's import system, which can tell the order."""
 HEAD = '''"""Which of our modules a plain start loads, each after those that it imports.
@@ -52,7 +55,7 @@ def orders() -> dict[tuple[str, str], dict[str, list[str]]]:
 
 
 def stages(api: str, form: str, url: str) -> dict[str, list[str]]:
-    """The modules of one turn: until the command line is read, until the first line, until the end."""
+    """The modules of one turn: until the command line is read, the session is ready, the turn begins, the turn ends."""
     from bench_parts import programs
     from bench_parts.runs import prompt
 
@@ -62,24 +65,28 @@ def stages(api: str, form: str, url: str) -> dict[str, list[str]]:
         env = programs.environment(Path(home), {place.address: url + place.path, place.key: "not-a-key"})
         argv = [sys.executable, "-P", "-X", "importtime", "-c", CODE, "-p", prompt(20), *words, "--model", place.model]
         done = subprocess.run(argv, cwd=home, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=True)
-    names = re.findall(rf"^import time:.*\| +(yume_shim\.\S+)$|^({FIRST})$", done.stderr.decode(), re.MULTILINE)
+    names = re.findall(rf"^import time:.*\| +(yume_shim\.\S+)$|^({READY}|{BEGUN})$", done.stderr.decode(), re.MULTILINE)
     order = list(dict.fromkeys(name or mark for name, mark in names))
     place_of = {name: place for place, name in enumerate(order)}
     # a package that imports its own modules is complete after them: Python loads those
-    order = [name for name in order if place_of.get(name.rpartition(".")[0], -1) < place_of[name]]
-    parsed, first = order.index("yume_shim.cli.argv") + 1, order.index(FIRST)
-    begun = order.index("yume_shim.cli.main") + 1
-    return {"words": order[begun:parsed], "first": order[parsed:first], "turn": order[first + 1 :]}
+    order = [name for name in order if " " in name or place_of.get(name.rpartition(".")[0], -1) < place_of[name]]
+    ends = [order.index(name) for name in ("yume_shim.cli.main", "yume_shim.cli.argv", READY, BEGUN)] + [len(order)]
+    parts = [order[begin + 1 : end + 1] for begin, end in pairwise(ends)]
+    return {stage: [name for name in part if " " not in name] for stage, part in zip(STAGES, parts, strict=True)}
 
 
 def text(found: dict[tuple[str, str], dict[str, list[str]]]) -> str:
     """The module with the lists: what all turns share, what a form adds, what an API adds."""
-    parts = [_tuple("WORDS", "Until the command line is read.", _shared(found, "words"))]
-    shared = {stage: _shared(found, stage) for stage in ("first", "turn")}
-    parts.append(_tuple("FIRST_LINE", "Until the first line.", shared["first"]))
-    parts.append(_tuple("TURN", "From there to the end of a turn.", shared["turn"]))
+    shared = {stage: _shared(found, stage) for stage in STAGES}
+    parts = [
+        _tuple("WORDS", "Until the command line is read.", shared["words"]),
+        _tuple("READY", "Until the session is ready.", shared["ready"]),
+        _tuple("PROGRAM", "Until a turn begins.", shared["program"]),
+        _tuple("TURN", "Until the turn has ended.", shared["turn"]),
+    ]
     for stage, name, about in (
-        ("first", "FIRST_LINE_OF", "What a form needs besides `FIRST_LINE`."),
+        ("ready", "READY_OF", "What a form needs besides `READY`."),
+        ("program", "PROGRAM_OF", "What a form needs besides `PROGRAM`."),
         ("turn", "TURN_OF", "What a form needs besides `TURN`."),
     ):
         rows = {form: _added([found[api, form][stage] for api in APIS], shared[stage]) for form in FORMS}

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 SHORT, MANY, PACED = 20, 20_000, 100
 """Deltas of a short turn, of a long one, and of the one that is sent slowly to measure latency."""
-TURNS_OF_LONG = 4
 
 Figures = dict[str, dict[str, float]]
 """Program → figure → value."""
@@ -36,11 +35,11 @@ def start_figures(programs: list[Program], url: str, runs: int) -> Figures:
     }
 
 
-def event_figures(programs: list[Program], url: str, how: str, deltas: int = MANY) -> Figures:
+def event_figures(programs: list[Program], url: str, how: str, runs: int, deltas: int = MANY) -> Figures:
     """CPU and wall time per event, and the memory of a long answer."""
     long: dict[str, list[Run]] = {program.name: [] for program in programs}
     short: dict[str, list[Run]] = {program.name: [] for program in programs}
-    for _ in range(TURNS_OF_LONG):
+    for _ in range(runs):
         for program in programs:
             short[program.name].append(one_run(program, url, prompt(SHORT)))
             long[program.name].append(one_run(program, url, prompt(deltas, how)))

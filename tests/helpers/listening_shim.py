@@ -2,7 +2,7 @@
 
 `order` stops the program when an event comes out of order. `modules` writes to PATH which modules were loaded when the
 first event was sent, when the first connection was opened, and at the first delta. `until MOMENT ARGS…` ends the
-program there.
+program there, or at the first event of that name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def modules_reported(path: str | os.PathLike[str]) -> tuple[str, ...]:
 
 
 def ended_at(moment: str) -> tuple[str, ...]:
-    """The command that starts the program and ends it at the first line or the first delta."""
+    """The command that starts the program and ends it at the first event, the first delta or an event of this name."""
     return (sys.executable, __file__, "until", moment)
 
 
@@ -55,7 +55,7 @@ def _modules(path: str) -> Listener:
 
 def _until(moment: str) -> Listener:
     def listen(tagged: Tagged) -> None:
-        if _moment(tagged) == moment:
+        if moment in (_moment(tagged), type(tagged.event).__name__):
             os._exit(0)
 
     return listen

@@ -21,6 +21,7 @@ from yume_shim.gate.approvals import Approvals
 from yume_shim.gate.permissions import Permissions
 from yume_shim.host.host_requests import HostRequests
 from yume_shim.host.imports import one_at_a_time
+from yume_shim.host.own_modules import load_turn
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.events import ModelChanged
 from yume_shim.types.folders import home_folder
@@ -120,6 +121,7 @@ class Program:
             gate=self._gate,
             asker=self._open_asker(),
             provider_for=self._providers.provider_for,
+            load_turn=lambda: load_turn(self._settings.host.output_format, startup.spec.endpoint.api),
             cost=cost_usd,
             log=startup.log,
             secrets=startup.keys.secrets,

@@ -17,7 +17,7 @@ from yume_shim.host.clock import FixedClock, SystemClock
 from yume_shim.host.descriptors import is_terminal
 from yume_shim.host.ids import CountedIds, RandomIds, random_uuid
 from yume_shim.host.log import Log
-from yume_shim.host.own_modules import load_turn
+from yume_shim.host.own_modules import load_program, load_turn
 from yume_shim.host.writer import STDOUT
 from yume_shim.store.layout import projects_dir
 from yume_shim.tools.dispatch.specs import chosen_specs
@@ -85,8 +85,9 @@ def run(
     if told:
         startup.output.emit(SessionReady(startup.first_info()))
     try:
-        form = "flat" if flat else str(values.get("output-format", "text"))
-        load_turn(form, startup.spec.endpoint.api)
+        load_program(settings.host.output_format)
+        if flat or settings.host.input_format != "text":  # the first line is out, or waits for a prompt
+            load_turn(settings.host.output_format, startup.spec.endpoint.api)
         from yume_shim.app.program import Program
 
         deadline = _deadline(startup)

@@ -54,7 +54,7 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
         from yume_shim.cli.acp_command import run_acp
 
         return run_acp(argv[1:], _say, listeners)
-    from yume_shim.host.own_modules import load_first_line, load_words
+    from yume_shim.host.own_modules import load_ready, load_words
 
     load_words()
     from yume_shim.cli.flags import SUBCOMMANDS
@@ -86,7 +86,7 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
         from yume_shim.cli.help import help_text, terminal_width
 
         return _say(help_text(terminal_width()))
-    load_first_line("flat" if parsed.is_flat() else str(parsed.values.get("output-format", "text")))
+    load_ready("flat" if parsed.is_flat() else str(parsed.values.get("output-format", "text")))
     from yume_shim.app.start import run
 
     return run(parsed.values, parsed.words, parsed.errors, flat=parsed.is_flat(), env=os.environ, listeners=listeners)

@@ -80,6 +80,8 @@ class EngineServices(Value):
     """The model with the limits that its endpoint reports, asked for when a turn begins; never raises."""
     await_tools: Callable[[Cancel], None] | None = None
     """Waits before a turn until sources that start slowly offer their tools, within their limits; never raises."""
+    load_turn: Callable[[], None] | None = None
+    """Loads what a turn needs, once its first line is out; None = the modules load one by one."""
     expand: Callable[[str, str, Cancel], str | None] | None = None
     """(command, arguments) → what a slash command of a source adds for the model; None = there is no such command.
     Raises ToolFailed or Cancelled."""

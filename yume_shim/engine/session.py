@@ -343,6 +343,8 @@ class Session(AdjustableSession):
             self._intake.announce(fresh)
         )  # stored before the host reads that the turn started
         self._services.emit(TurnStarted(info, uuids, origin))
+        if self._services.load_turn is not None:
+            self._services.load_turn()
         self._intake.add_notes(() if command is None else command.notes, hidden=True)
         self._intake.add_notes(() if verdict is None else verdict.notes)
         self._intake.add_notes(self._inbox.take_late_texts())

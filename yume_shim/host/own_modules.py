@@ -105,18 +105,25 @@ def load_words() -> None:
     load_in_order(WORDS)
 
 
-def load_first_line(form: str) -> None:
-    """What the first line of this form needs."""
-    from yume_shim.host.start_modules import FIRST_LINE, FIRST_LINE_OF
+def load_ready(form: str) -> None:
+    """What a session in this form needs until it is ready."""
+    from yume_shim.host.start_modules import READY, READY_OF
 
-    load_in_order((*FIRST_LINE, *FIRST_LINE_OF.get(form, ())))
+    load_in_order((*READY, *READY_OF.get(form, ())))
+
+
+def load_program(form: str) -> None:
+    """What it needs until a turn begins."""
+    from yume_shim.host.start_modules import PROGRAM, PROGRAM_OF
+
+    load_in_order((*PROGRAM, *PROGRAM_OF.get(form, ())), threads=1)  # that of signals imports nothing
 
 
 def load_turn(form: str, api: str) -> None:
-    """What a turn needs, with a model of this wire API."""
+    """What a turn needs with a model of this wire API."""
     from yume_shim.host.start_modules import API, TURN, TURN_OF
 
-    load_in_order((*TURN, *TURN_OF.get(form, ()), *API.get(api, ())), threads=1)  # that of signals imports nothing
+    load_in_order((*TURN, *TURN_OF.get(form, ()), *API.get(api, ())), threads=1)
 
 
 def load_in_order(names: Sequence[str], threads: int = 0) -> None:

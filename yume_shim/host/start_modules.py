@@ -26,7 +26,7 @@ WORDS = (
     "yume_shim.cli.argv",
 )
 """Until the command line is read."""
-FIRST_LINE = (
+READY = (
     "yume_shim.app",
     "yume_shim.app.command_list",
     "yume_shim.host.latch",
@@ -86,8 +86,8 @@ FIRST_LINE = (
     "yume_shim.dialects.records",
     "yume_shim.host.signals",
 )
-"""Until the first line."""
-TURN = (
+"""Until the session is ready."""
+PROGRAM = (
     "yume_shim.engine",
     "yume_shim.engine.cancel",
     "yume_shim.app.closing",
@@ -141,6 +141,9 @@ TURN = (
     "yume_shim.store.lock",
     "yume_shim.store.jsonl",
     "yume_shim.host.prompt_text",
+)
+"""Until a turn begins."""
+TURN = (
     "yume_shim.engine.answer_text",
     "yume_shim.engine.booking",
     "yume_shim.engine.model_client",
@@ -187,8 +190,8 @@ TURN = (
     "yume_shim.providers.http.transport",
     "yume_shim.net.connect",
 )
-"""From there to the end of a turn."""
-FIRST_LINE_OF: dict[str, tuple[str, ...]] = {
+"""Until the turn has ended."""
+READY_OF: dict[str, tuple[str, ...]] = {
     "flat": (
         "yume_shim.dialects.records.flat_records",
         "yume_shim.dialects.flat_lines",
@@ -216,14 +219,25 @@ FIRST_LINE_OF: dict[str, tuple[str, ...]] = {
         "yume_shim.types.agent_offer",
     ),
 }
-"""What a form needs besides `FIRST_LINE`."""
+"""What a form needs besides `READY`."""
 
-TURN_OF: dict[str, tuple[str, ...]] = {
+PROGRAM_OF: dict[str, tuple[str, ...]] = {
     "flat": (
         "yume_shim.types.agent_offer",
         "yume_shim.dialects.records.result_records",
         "yume_shim.dialects.results",
         "yume_shim.store.open_block",
+    ),
+    "stream-json": (
+        "yume_shim.dialects.records.result_records",
+        "yume_shim.dialects.results",
+    ),
+    "text": (),
+}
+"""What a form needs besides `PROGRAM`."""
+
+TURN_OF: dict[str, tuple[str, ...]] = {
+    "flat": (
         "yume_shim.engine.early_stop",
         "yume_shim.text.loops",
         "yume_shim.text.partial_json",
@@ -233,11 +247,7 @@ TURN_OF: dict[str, tuple[str, ...]] = {
         "yume_shim.dialects.records.live_records",
         "yume_shim.dialects.live_lines",
     ),
-    "stream-json": (
-        "yume_shim.dialects.records.result_records",
-        "yume_shim.dialects.results",
-        "yume_shim.dialects.nested_results",
-    ),
+    "stream-json": ("yume_shim.dialects.nested_results",),
     "text": (),
 }
 """What a form needs besides `TURN`."""
