@@ -23,7 +23,7 @@ from yume_shim.host.host_requests import HostRequests
 from yume_shim.host.imports import one_at_a_time
 from yume_shim.host.own_modules import load_turn
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
-from yume_shim.types.events import ModelChanged
+from yume_shim.types.events import ModelChanged, TitleChanged
 from yume_shim.types.folders import home_folder
 from yume_shim.types.value import replace
 
@@ -55,8 +55,7 @@ STDIN = 0
 
 
 class Program:
-    """All parts of one run. This module is imported after the first flat line was printed, because it loads most of
-    the program.
+    """All parts of one run. This module, which loads most of the program, is imported after the first flat line.
 
     `run` belongs to the main thread, which becomes the session's. `on_signal` runs on the thread of signals, the
     handlers of host lines on the stdin reader's; both only call parts that are safe from any thread.
@@ -178,8 +177,6 @@ class Program:
             self._output.writer.watch_reader()
         try:
             if self._settings.session.title:
-                from yume_shim.types.events import TitleChanged
-
                 self._emit(TitleChanged(self._settings.session.title))
             one_at_a_time()
             if self._settings.host.input_format == "lines":
