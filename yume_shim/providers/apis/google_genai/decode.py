@@ -122,32 +122,29 @@ class Decoder:
         """Chunks that have nothing but more of the open text or thought."""
         if self._open is None or self._loose_signature or self._over:
             return 0, []
+        kind, key = self._open
+        size = 1 if kind == "text" else 2  # of a part: the text, and that it is a thought
         texts: list[str] = []
         for at in range(place, len(frames)):
             frame = frames[at]
-            if not frame.keys() <= _PLAIN_CHUNK:
+            try:
+                (candidate,) = frame["candidates"]
+                (part,) = candidate["content"]["parts"]
+                text = part["text"]
+            except (KeyError, TypeError, ValueError):
                 break
-            text = self._plain(_first(frame.get("candidates")))
-            if not text:
+            if len(part) != size or (size == 2 and part.get("thought") is not True):
+                break
+            if not (frame.keys() <= _PLAIN_CHUNK and candidate.keys() <= _PLAIN_CANDIDATE) or candidate.get("index"):
+                break
+            if type(text) is not str or not text:
                 break
             texts.append(text)
-            usage = _object(frame, "usageMetadata")
-            if "promptTokenCount" in usage or "candidatesTokenCount" in usage:
+            usage = frame.get("usageMetadata")
+            if type(usage) is dict and ("promptTokenCount" in usage or "candidatesTokenCount" in usage):
                 self._usage = usage
         self._length += sum(map(len, texts))
-        kind, key = self._open
         return len(texts), self._blocks.run(key, "text" if kind == "text" else "thinking", texts) if texts else []
-
-    def _plain(self, candidate: Json) -> str:
-        """What a candidate adds to the open block; "" if it has anything else."""
-        content = candidate.get("content")
-        parts = content.get("parts") if isinstance(content, dict) and candidate.keys() <= _PLAIN_CANDIDATE else None
-        part = parts[0] if isinstance(parts, list) and len(parts) == 1 else None
-        if not isinstance(part, dict) or len(part) != (2 if part.get("thought") is True else 1):
-            return ""
-        text = part.get("text")
-        kind = "text" if len(part) == 1 else "thinking"
-        return text if isinstance(text, str) and self._open is not None and self._open[0] == kind else ""
 
     def _take_feedback(self, feedback: Json) -> None:
         if feedback.get("blockReason"):
