@@ -15,6 +15,7 @@ from yume_shim.disk.resolve import resolve
 from yume_shim.engine.toolbox import Toolbox
 from yume_shim.gate.permissions import Permissions
 from yume_shim.system.programs import find_program
+from yume_shim.text.windows_paths import fold
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import ToolFailed
@@ -122,6 +123,15 @@ def test_what_windows_opens_is_what_resolve_names(tmp_path: Path) -> None:
         assert os.path.samefile(found.real, path), path
         assert os.path.normcase(found.real) == os.path.normcase(resolve(str(desk.work / LONG)).real), path
     assert accepted >= 6
+
+
+def test_letters_that_windows_takes_for_the_same_are_folded() -> None:
+    import ctypes
+
+    big = ctypes.windll.ntdll.RtlUpcaseUnicodeChar  # type: ignore[attr-defined,unused-ignore]
+    big.argtypes, big.restype = [ctypes.c_uint16], ctypes.c_uint16
+    letters = [code for code in range(0x10000) if not 0xD800 <= code < 0xE000]
+    assert [hex(code) for code in letters if fold(chr(code)) != fold(chr(big(code)))] == []
 
 
 def test_devices_are_not_opened_or_made(tmp_path: Path) -> None:

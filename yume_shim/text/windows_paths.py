@@ -112,6 +112,8 @@ def _folded(char: str) -> str:
     if char.isascii():
         return char.lower()
     big = char.upper()
+    if len(big) != 1:  # Greek letters with an iota below have one capital letter in titles only
+        big = char.title()
     return big if len(big) == 1 and not big.isascii() else char
 
 

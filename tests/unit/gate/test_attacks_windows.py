@@ -80,6 +80,13 @@ def test_ordinary_paths_are_read_and_written() -> None:
         assert verdicts("Write", "file_path", path, "acceptEdits", content="x") == {"ask"}, path
 
 
+def test_letters_that_windows_takes_for_the_same() -> None:
+    for name, other in (("\u1f80", "\u1f88"), ("\u1ff3", "\u1ffc"), ("\u0436", "\u0416"), ("\u00ff", "\u0178")):
+        for mode in MODES:
+            guard = windows_gate(mode, deny=(f"Edit(./{name}.txt)",))
+            assert decide(guard, "Write", file_path=f"{other}.TXT", content="x").verdict == "deny"
+
+
 @pytest.mark.parametrize("other", ["C:\\stra\u00dfe\\x", "C:\\wor\u212a\\x", "C:\\\u0131n\\x", "C:\\\u017fub\\x"])
 def test_letters_that_only_unicode_takes_for_the_same(other: str) -> None:
     for folder in ("C:\\strasse", "C:\\work", "C:\\in", "C:\\sub"):

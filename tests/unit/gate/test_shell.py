@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -182,6 +183,7 @@ def what_bash_runs(text: str) -> tuple[set[tuple[str, ...]], set[str]]:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=14).map("".join))
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash of Linux")
 def test_bash_runs_a_plain_command_as_it_was_parsed(text: str) -> None:
     """If a command counts as plain, bash runs and writes nothing that the parser did not find."""
     script = parse(text)

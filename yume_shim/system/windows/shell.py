@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from yume_shim.system.programs import is_owned
 from yume_shim.system.shell_choice import ShellFacts, choose_shell
 
 TYPE_CHECKING = False
@@ -42,7 +43,7 @@ def shell_of_this_windows(env: Mapping[str, str], bash_path: str, owned: tuple[s
     configured += [(SETTING, bash_path)] if bash_path else []
     return choose_shell(
         ShellFacts(
-            is_file=os.path.isfile,
+            is_file=lambda path: os.path.isfile(path) and not is_owned(path, owned),  # also through links
             configured=tuple(configured),
             path=tuple(variable(env, "PATH").split(";")),
             programs=_program_folders(env),
