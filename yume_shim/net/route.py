@@ -7,6 +7,7 @@ import time
 
 from yume_shim.net.errors import ConnectFailed, ProxyRefused, ProxyUnusable, TimedOut
 from yume_shim.net.message import read_head
+from yume_shim.system import end_waits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,10 +36,9 @@ class Connection:
         """The proxy that plain http requests are written for; a tunnel needs no special requests."""
 
     def abort(self) -> None:
-        """End whatever another thread waits for on this socket. (Not `SSLSocket.shutdown`: it removes the TLS layer
-        under the reader.)"""
+        """End whatever another thread waits for on this socket."""
         try:
-            _socket.socket.shutdown(self.sock, _socket.SHUT_RDWR)
+            end_waits(self.sock)
         except OSError:
             pass  # it has ended before
 

@@ -21,6 +21,14 @@ SOCKET_ROOM = 16_384
 # ---------------------------------------------------------------- sockets, pipes
 
 
+def end_waits(sock: socket) -> None:
+    """End whatever another thread waits for on a socket. (Not `SSLSocket.shutdown`: it removes the TLS layer under the
+    reader.) Raises OSError."""
+    import _socket
+
+    _socket.socket.shutdown(sock, _socket.SHUT_RDWR)
+
+
 def settled_sockets(trying: list[socket], seconds: float) -> list[socket]:
     """Those whose connect has ended, well or not. (`selectors` would be loaded for nothing else.)"""
     import select

@@ -24,6 +24,17 @@ _LOCKED = (0, 11, 13, 36)
 # ---------------------------------------------------------------- sockets, pipes
 
 
+def end_waits(sock: socket) -> None:
+    """End whatever another thread waits for on a socket. Only its end does so: a shut socket is waited for. Raises
+    OSError."""
+    import _socket
+
+    try:
+        _socket.socket.shutdown(sock, _socket.SHUT_RDWR)
+    finally:
+        _socket.socket.close(sock)
+
+
 def settled_sockets(trying: list[socket], seconds: float) -> list[socket]:
     """Those whose connect has ended, well or not: a failed one is reported as an exception here."""
     import select
