@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,7 @@ def test_reading_a_huge_file_can_be_cancelled(tools: BuiltinTools, tmp_path: Pat
         call(tools, "Read", {"file_path": "sparse", "offset": 1, "limit": 1}, "1", stop=stop)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no /proc there")
 def test_a_file_that_reports_no_size(tools: BuiltinTools) -> None:
     try:
         with open("/proc/self/status", encoding="ascii") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 CALLS = 200
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="what a process holds is read from /proc")
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="what a process holds is read from /proc")
 def test_two_hundred_calls_leave_nothing(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.helpers.windows_bash import bash_for_windows
 from yume_shim.engine.toolbox import Toolbox
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.blocks import ToolCall
@@ -24,7 +25,7 @@ def box(folder: Path, logged: list[tuple[str, str]] | None = None) -> Toolbox:
         if logged is not None:
             logged.append((level, text))
 
-    settings = Settings(cwd=str(folder))
+    settings = Settings(cwd=str(folder), env=bash_for_windows())
     tools = open_builtin_tools(settings, str(folder / "scratch"), dict(os.environ), log, host_answers=True)
     return Toolbox((tools,))
 

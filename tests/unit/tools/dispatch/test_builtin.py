@@ -138,7 +138,7 @@ def test_listing_imports_no_tool() -> None:
         "import sys\n"
         "from yume_shim.tools.dispatch.builtin import open_builtin_tools\n"
         "from yume_shim.types.settings import Settings\n"
-        "open_builtin_tools(Settings(cwd='.'), 'scratch', {}, print).specs()\n"
+        f"open_builtin_tools(Settings(cwd='.', env={bash_for_windows()!r}), 'scratch', {{}}, print).specs()\n"
         "rooms = {name.rpartition('.')[2] for name in sys.modules if name.startswith('yume_shim.tools.')}\n"
         "print(sorted(rooms), sorted({'subprocess', 'difflib', 'pathspec', 'shutil', 'base64'} & set(sys.modules)))\n"
     )

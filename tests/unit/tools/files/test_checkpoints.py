@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -105,6 +106,7 @@ def test_links_and_large_files_are_left_alone(files: Files) -> None:
     assert files.read("big") == "small"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="file modes are those of POSIX")
 def test_backups_are_private(files: Files) -> None:
     (files.space / "a").write_text("secret")
     files.points.begin("p1")

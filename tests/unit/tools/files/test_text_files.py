@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,7 @@ def put(path: Path, data: bytes) -> None:
     atomic_write.write_file(atomic_write.write_target(str(path), path.name, True), data, path.name)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="file modes are those of POSIX")
 def test_write_keeps_the_mode_and_leaves_nothing_beside(tmp_path: Path) -> None:
     path = tmp_path / "run.sh"
     path.write_bytes(b"old")
@@ -146,6 +148,7 @@ def test_a_fifo_does_not_block(tmp_path: Path) -> None:
         atomic_write.write_target(str(tmp_path / "pipe"), "pipe", True)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="file modes are those of POSIX")
 @pytest.mark.not_root
 def test_unreadable(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"x")

@@ -20,6 +20,8 @@ from yume_shim.tools.dispatch.session_state import ToolState
 if not Path("/proc/self/stat").exists():
     pytest.skip("what runs is read from /proc", allow_module_level=True)
 
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="job objects end what outlives us there")
+
 PROGRAM = """
 import sys
 from pathlib import Path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -61,6 +62,7 @@ def test_a_long_line_is_not_cut_inside_a_key(tmp_path: Path) -> None:
     assert set(saved.split(",")) == {'"[redacted]"', ""}
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
 @pytest.mark.parametrize("size", [40_000, 400_000])
 def test_saved_outputs_of_commands(tmp_path: Path, size: int) -> None:
     tools = tools_in(tmp_path)
@@ -76,6 +78,7 @@ def test_saved_outputs_of_commands(tmp_path: Path, size: int) -> None:
         tools.close()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
 def test_the_output_of_a_background_command(tmp_path: Path) -> None:
     tools = tools_in(tmp_path)
     try:
@@ -87,6 +90,7 @@ def test_the_output_of_a_background_command(tmp_path: Path) -> None:
         tools.close()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
 def test_a_user_may_switch_it_off(tmp_path: Path) -> None:
     tools = tools_in(tmp_path, redact_output=False)
     try:
