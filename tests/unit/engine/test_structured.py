@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -53,25 +52,26 @@ def test_output_that_does_not_fit_is_sent_back() -> None:
     assert ended.structured_output == {"n": 1}
 
 
-def test_a_regular_expression_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema_process, "SECONDS", 2.0)
+def test_regular_expressions_are_checked() -> None:
     schema = {**SCHEMA, "properties": {"n": {"type": "string", "pattern": "^(a+)+$"}}}
-    bench, ended = run(output(n="a" * 60 + "!"), output(n="b"), output(n="aa"), schema=schema)
-    endless, wrong, right = (event.result.content for event in bench.of(ToolFinished))
-    problem = "Output does not match required schema: root: the regular expressions of the schema took more than 2 s"
-    assert str(endless).startswith(problem)
+    bench, ended = run(output(n="b"), output(n="aa"), schema=schema)
+    wrong, right = (event.result.content for event in bench.of(ToolFinished))
     assert wrong == "Output does not match required schema: root.n: 'b' does not match '^(a+)+$'"
     assert right == "Structured output provided successfully"
     assert ended.structured_output == {"n": "aa"}
 
 
+def test_a_regular_expression_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema_process, "SECONDS", 0.5)
+    problems = schema_process.problems_by_process({"pattern": "^(a+)+$"}, "a" * 60 + "!", CancelSignal())
+    assert problems == ["root: the regular expressions of the schema took more than 0.5 s for it"]
+
+
 def test_an_interrupt_ends_the_check() -> None:
     cancel = CancelSignal()
     threading.Timer(0.5, cancel.set).start()
-    began = time.monotonic()
     with pytest.raises(Cancelled):
         schema_process.problems_by_process({"pattern": "^(a+)+$"}, "a" * 60 + "!", cancel)
-    assert time.monotonic() - began < schema_process.SECONDS
 
 
 def test_it_gives_up_after_five_tries() -> None:
