@@ -140,7 +140,7 @@ def test_a_turn_goes_on_without_files_that_take_too_long(where: str, monkeypatch
     session.run()
     stuck.go.set()
     assert [end.outcome for end in bench.of(TurnEnded)] == ["success"]
-    [notice] = bench.of(Notice)
+    [notice] = [each for each in bench.of(Notice) if where in each.text]  # files may be slow besides
     assert (notice.code, notice.text) == ("abandoned", turn_preparation.LEFT_OUT.format(what=where, limit=MOMENT))
     assert "be brief" in bench.provider.requests[0].system
 
