@@ -69,6 +69,9 @@ class Worker:
         if settings.isolated_home:
             self._env |= _own_home(os.path.join(settings.isolated_home, name), env)
         self._process: ShimProcess | None = None
+        self._permits: Permits | None = None
+        """Of the process: what a task left running in the background may ask during the next one."""
+        self._turn = Turn()
         self._group: tuple[str, ...] | None = None
         self._tasks = 0
 
@@ -88,7 +91,9 @@ class Worker:
 
     def _row(self, task: Task) -> tuple[Json, int]:
         """(row, tokens) of one task."""
-        turn = Turn(fits_schema=any(flag.partition("=")[0] == SCHEMA for flag in (*self._settings.flags, *task.flags)))
+        turn = self._turn = Turn(
+            fits_schema=any(flag.partition("=")[0] == SCHEMA for flag in (*self._settings.flags, *task.flags))
+        )
         started = time.monotonic()
         folder = task.cwd or self._settings.cwd
         try:
@@ -124,6 +129,7 @@ class Worker:
             return self._process
         self._end_process()
         self._process = ShimProcess((*self._settings.flags, *task.flags), folder, self._env)
+        self._permits = Permits(self._process, self._permit)
         self._group, self._tasks = task.group, 1
         return self._process
 
@@ -142,7 +148,8 @@ class Worker:
         """Read lines until the turn has ended. Raises ProcessEnded."""
         end = started + self._settings.task_timeout_s
         look, interrupted = started + POLL_S, 0.0
-        permits = Permits(process, lambda ticket, name: self._desk.permit(self._name, ticket, name, turn.tokens))
+        permits = self._permits
+        assert permits is not None
         while not turn.ended:
             line = process.read(permits.pause(POLL_S))
             if line is not None:
@@ -163,6 +170,9 @@ class Worker:
                     turn.error = {"kind": "interrupted", "message": "the run was stopped"}
                     process.send({"type": "interrupt"})
                     interrupted = now
+
+    def _permit(self, ticket: str, provider: str) -> float:
+        return self._desk.permit(self._name, ticket, provider, self._turn.tokens)
 
     def _take(self, line: Json, task: Task, turn: Turn) -> None:
         turn.take(line)
