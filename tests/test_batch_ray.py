@@ -17,81 +17,89 @@ from yume_shim.cli.batch_command import read_resources
 from yume_shim.types.errors import BadInvocation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 WORKERS = 6
-on_cluster = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("ray")]
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayWorld]:
-    with RayWorld(tmp_path_factory.mktemp("ray")) as world:
-        yield world
 
 
 def ids(report: Any) -> list[str]:
     return [row["id"] for row in report["rows"]]
 
 
-class TestOnACluster:
-    pytestmark = on_cluster
+def prompts_survive_the_loss_of_a_node(world: RayWorld) -> None:
+    report = world.do("lose_a_node", count=500, workers=WORKERS)
+    assert (report["code"], report["stdout"]) == (0, ""), report["stderr"]
+    assert ids(report) == [f"t{n}" for n in range(500)]  # each once, in the order of IN
+    assert [row["result"] for row in report["rows"]] == [f"WORD{n}" for n in range(500)]
+    assert report["words"] == 500
+    lost = report["stderr"].count(" is lost: ")
+    assert 1 <= lost <= WORKERS
+    assert 500 <= report["requests"] <= 500 + lost  # twice at most what was in flight on the lost node
+    attempts = Counter(row["attempts"] for row in report["rows"])
+    assert set(attempts) <= {1, 2}
+    assert attempts[2] <= lost
 
-    def test_500_prompts_survive_the_loss_of_a_node(self, world: RayWorld) -> None:
-        report = world.do("lose_a_node", count=500, workers=WORKERS)
-        assert (report["code"], report["stdout"]) == (0, ""), report["stderr"]
-        assert ids(report) == [f"t{n}" for n in range(500)]  # each once, in the order of IN
-        assert [row["result"] for row in report["rows"]] == [f"WORD{n}" for n in range(500)]
-        assert report["words"] == 500
-        lost = report["stderr"].count(" is lost: ")
-        assert 1 <= lost <= WORKERS
-        assert 500 <= report["requests"] <= 500 + lost  # twice at most what was in flight on the lost node
-        attempts = Counter(row["attempts"] for row in report["rows"])
-        assert set(attempts) <= {1, 2}
-        assert attempts[2] <= lost
 
-    def test_a_killed_run_goes_on(self, world: RayWorld) -> None:
-        report = world.do("kill_and_resume", count=60)
-        assert (report["code"], ids(report)) == (0, [f"t{n}" for n in range(60)]), report["stderr"]
-        assert 60 <= report["requests"] <= 60 + 4
-        assert "finished earlier  " in report["stderr"]
+def a_killed_run_goes_on(world: RayWorld) -> None:
+    report = world.do("kill_and_resume", count=60)
+    assert (report["code"], ids(report)) == (0, [f"t{n}" for n in range(60)]), report["stderr"]
+    assert 60 <= report["requests"] <= 60 + 4
+    assert "finished earlier  " in report["stderr"]
 
-    def test_ctrl_c_stops_cleanly(self, world: RayWorld) -> None:
-        report = world.do("interrupt", count=200)
-        assert (report["code"], 3 <= len(report["rows"]) < 200) == (130, True)
-        assert "stopped by a signal; --resume continues" in report["stderr"]
-        assert not any(row["is_error"] for row in report["rows"])
 
-    def test_only_what_was_named_leaves_the_machine(self, world: RayWorld) -> None:
-        report = world.do("keep_secrets")
-        assert report["few"]["code"] == 0
-        assert report["few"]["stderr"].startswith("Workers get ANTHROPIC_API_KEY of this machine's")
-        assert KEY not in report["few"]["stderr"]
-        without = report["none"]
-        assert without["stderr"].startswith("Workers get no variables of this machine's")
-        assert {row["error"]["kind"] for row in without["rows"]} == {"start"}
-        assert "API_KEY" in without["rows"][0]["error"]["message"]
-        assert report["leaks"] == []  # nor does Ray write a key into its files
+def ctrl_c_stops_cleanly(world: RayWorld) -> None:
+    report = world.do("interrupt", count=200)
+    assert (report["code"], 3 <= len(report["rows"]) < 200) == (130, True)
+    assert "stopped by a signal; --resume continues" in report["stderr"]
+    assert not any(row["is_error"] for row in report["rows"])
 
-    def test_the_commands_of_the_document_run(self, world: RayWorld) -> None:
-        (block,) = filter(needs_cluster, shell_blocks(ROOT / "docs" / "fleet.md"))
-        report = world.do("run_block", block=block)
-        assert (report["code"], [row["is_error"] for row in report["rows"]]) == (0, [False] * 5), report["stderr"]
 
-    def test_what_cannot_work_is_said(self, world: RayWorld) -> None:
-        found = world.do("refuse")
-        for name, code, words in (
-            ("folder", 1, "has no folder /no/such/folder (--cwd names another one)"),
-            ("variable", 2, "--send-env NO_SUCH_VARIABLE: there is no such variable"),
-            ("address", 2, "no Ray cluster at 127.0.0.1:1: [Errno 111] Connection refused"),
-            ("client", 2, "a batch runs on a machine of the cluster"),
-            ("room", 1, "4 of 4 workers have no place in the cluster yet (each reserves CPU 1, slots 1)"),
-            ("used", 2, "has rows already: continue with --resume"),
-        ):
-            assert (found[name]["code"], words in found[name]["stderr"]) == (code, True), found[name]["stderr"]
-            assert "Traceback" not in found[name]["stderr"]
-        assert "the deadline has passed" in found["room"]["stderr"]
-        assert found["folder"]["rows"] == []  # a node that does not fit uses up no task
+def only_what_was_named_leaves_the_machine(world: RayWorld) -> None:
+    report = world.do("keep_secrets")
+    assert report["few"]["code"] == 0
+    assert report["few"]["stderr"].startswith("Workers get ANTHROPIC_API_KEY of this machine's")
+    assert KEY not in report["few"]["stderr"]
+    without = report["none"]
+    assert without["stderr"].startswith("Workers get no variables of this machine's")
+    assert {row["error"]["kind"] for row in without["rows"]} == {"start"}
+    assert "API_KEY" in without["rows"][0]["error"]["message"]
+    assert report["leaks"] == []  # nor does Ray write a key into its files
+
+
+def the_commands_of_the_document_run(world: RayWorld) -> None:
+    (block,) = filter(needs_cluster, shell_blocks(ROOT / "docs" / "fleet.md"))
+    report = world.do("run_block", block=block)
+    assert (report["code"], [row["is_error"] for row in report["rows"]]) == (0, [False] * 5), report["stderr"]
+
+
+def what_cannot_work_is_said(world: RayWorld) -> None:
+    found = world.do("refuse")
+    for name, code, words in (
+        ("folder", 1, "has no folder /no/such/folder (--cwd names another one)"),
+        ("variable", 2, "--send-env NO_SUCH_VARIABLE: there is no such variable"),
+        ("address", 2, "no Ray cluster at 127.0.0.1:1: [Errno 111] Connection refused"),
+        ("client", 2, "a batch runs on a machine of the cluster"),
+        ("room", 1, "4 of 4 workers have no place in the cluster yet (each reserves CPU 1, slots 1)"),
+        ("used", 2, "has rows already: continue with --resume"),
+    ):
+        assert (found[name]["code"], words in found[name]["stderr"]) == (code, True), found[name]["stderr"]
+        assert "Traceback" not in found[name]["stderr"]
+    assert "the deadline has passed" in found["room"]["stderr"]
+    assert found["folder"]["rows"] == []  # a node that does not fit uses up no task
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_batch_on_a_cluster(tmp_path: Path) -> None:
+    """One test: several would start a cluster in each process of the test run, and a machine has room for one."""
+    with RayWorld(tmp_path) as world:
+        prompts_survive_the_loss_of_a_node(world)
+        a_killed_run_goes_on(world)
+        ctrl_c_stops_cleanly(world)
+        only_what_was_named_leaves_the_machine(world)
+        the_commands_of_the_document_run(world)
+        what_cannot_work_is_said(world)
 
 
 @pytest.mark.parametrize(
