@@ -43,6 +43,8 @@ CUT_AT = re.compile(r"cut-at-(\d+)")
 """Faults by hand, one for each number of bytes."""
 MCP = "/mcp/"
 """Behind this an address names the fault of an MCP server."""
+GEMINI_3 = "/gemini-3"
+"""Models of this name, and no others, refuse calls without a signature."""
 REFUSED_FOR = 10.0
 """Seconds for which `refused-first` refuses by hand."""
 
@@ -96,7 +98,8 @@ class FaultServer(LoopbackServer):
             return True
         with self._turn:
             issued = self._issued.setdefault(api, set(SCRIPTED_PROOFS))
-            self.broken |= {f"{api}: {rule}" for rule in broken_rules(api, exchange.request.json(), issued)}
+            rules = broken_rules(api, exchange.request.json(), issued)
+            self.broken |= {f"{api}: {rule}" for rule in rules if "thought_signature" not in rule or GEMINI_3 in path}
             self._count += 1
             number = 1 if self._alike else self._count
             fault, answer = self._next(path.split("/")[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -28,6 +29,8 @@ TIMEOUTS = (
     f"connect = 1\nfirst_byte = 0.8\nidle = 0.6\ntotal = 4\napproval = 0.6\nshutdown = {SHUTDOWN}\nbackground = 1.2\n"
     "tool_heartbeat = 0.2\n"
 )
+PATIENT = re.sub(r"\b(connect|first_byte|idle|total) = [0-9.]+", r"\1 = 50", TIMEOUTS)
+"""Where there is no fault that must end."""
 STRAY_WAIT = 5.0
 STRAY_LOOK = 0.05
 SESSION = "11111111-2222-4333-8444-555555555555"
@@ -77,7 +80,7 @@ def run_session(plan: Plan, folder: Path, launchers: Launchers) -> Outcome:
             outcome = _play(plan, home, launcher, start)
             if plan.resumed and _is_kept(plan, home):
                 server.calm()
-                _configure(afterwards(plan), home, server.url, server.url)
+                _configure(afterwards(plan), home, server.url, server.url, PATIENT)
                 again = _start_of(afterwards(plan), home, work, server.url, {})
                 outcome.again = _go_on(afterwards(plan), home, launcher, again)
         finally:
@@ -122,7 +125,7 @@ def _go_on(plan: Plan, home: Path, launcher: Launcher, start: Start) -> Outcome:
     return outcome
 
 
-def _configure(plan: Plan, home: Path, url: str, spare_url: str) -> None:
+def _configure(plan: Plan, home: Path, url: str, spare_url: str, timeouts: str = TIMEOUTS) -> None:
     provider, model, path = ENDPOINTS[plan.api]
     keys = ", ".join(f'"{SECRET}{number}"' for number in range(plan.keys))
     text = f'provider = "{provider}"\nmodel = "{model}"\n'
@@ -133,7 +136,7 @@ def _configure(plan: Plan, home: Path, url: str, spare_url: str) -> None:
             f'[endpoints.spare]\napi = "{plan.spare}"\nbase_url = "{spare_url}{ENDPOINTS[plan.spare][2]}"\n'
             'key_vars = ["SPARE_KEY"]\n'
         )
-    text += f"[keys]\n{provider} = [{keys}]\n{endpoints}[retry]\ninitial = 0.02\nretries = 2\n[timeouts]\n{TIMEOUTS}"
+    text += f"[keys]\n{provider} = [{keys}]\n{endpoints}[retry]\ninitial = 0.02\nretries = 2\n[timeouts]\n{timeouts}"
     config = home / ".yume" / "config.toml"
     config.parent.mkdir(exist_ok=True)
     config.write_text(text, "utf-8")

@@ -106,8 +106,13 @@ class AcpServer:
             __import__("yume_shim.app.start")
             __import__("yume_shim.app.program")
         self._ended.wait()
-        for session in self._registry.unfinished() if self._registry is not None else ():
-            session.wait(SHUTDOWN_S)
+        unfinished = self._registry.unfinished() if self._registry is not None else ()
+        stuck = [session for session in unfinished if not session.wait(SHUTDOWN_S)]
+        answering = [threading.Thread(target=session.answer_rest, daemon=True) for session in stuck]
+        for thread in answering:
+            thread.start()
+        for thread in answering:  # the client may not read
+            thread.join(SHUTDOWN_S)
         self._client.writer.drain(SHUTDOWN_S)
 
     def on_signal(self, _: str) -> None:

@@ -69,10 +69,26 @@ class AcpSession:
         """Open the session; the request is answered from its thread."""
         self._thread.start()
 
-    def wait(self, seconds: float) -> None:
-        """Wait for its end. One that a signal overtakes before its start has nothing to end."""
+    def wait(self, seconds: float) -> bool:
+        """Wait for its end; False if that takes longer. One that a signal overtakes before its start has nothing to
+        end."""
         if self._thread.ident is not None:
             self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def answer_rest(self, problem: BadMessage | None = None) -> None:
+        """Answer every request that has no answer. `problem`: why the session could not be opened."""
+        with self._lock:
+            self._stopped = True
+            closing, self._closing = self._closing, []
+            opened, self._answered = self._answered, True
+        if self._turns is not None:
+            self._turns.close()
+        if not opened:
+            reason = problem or BadMessage(INVALID_REQUEST, "Invalid request: the session was closed")
+            self._client.refuse(BadMessage(reason.code, reason.message, self._id, reason.data))
+        for id in closing:
+            self._client.answer(id, {})
 
     @property
     def open(self) -> bool:
@@ -234,9 +250,10 @@ class AcpSession:
             state = {"sessionId": self.session_id, **state}
         with self._lock:
             self._controls, stopped = controls, self._stopped
-            self._answered = True
-        self._client.answer(self._id, state)
-        controls.emit(SessionReady(info))
+            answered, self._answered = self._answered, True
+        if not answered:  # otherwise the program ends
+            self._client.answer(self._id, state)
+            controls.emit(SessionReady(info))
         if stopped:  # closed while it was being opened
             controls.stop("user")
 
@@ -254,17 +271,7 @@ class AcpSession:
     def _finish(self, problem: BadMessage | None) -> None:
         """The session has ended, or could not be opened: every request gets its answer."""
         self._registry.forget(self)
-        with self._lock:
-            self._stopped = True
-            closing, self._closing = self._closing, []
-            opened, self._answered = self._answered, True
-        if self._turns is not None:
-            self._turns.close()
-        if not opened:
-            reason = problem or BadMessage(INVALID_REQUEST, "Invalid request: the session was closed")
-            self._client.refuse(BadMessage(reason.code, reason.message, self._id, reason.data))
-        for id in closing:
-            self._client.answer(id, {})
+        self.answer_rest(problem)
         if self._startup is not None:
             self._startup.close()
         self._registry.remove(self)
