@@ -26,6 +26,8 @@ def _json_text(item: Json) -> str:
     return dumps(item).decode("utf-8")
 
 
+_FOR_BLOCKS = frozenset(("block", "opaque", "broken"))
+"""The private fields that say something about the blocks."""
 _READER = ContentReader(_ignore, clean_model_text, _json_text, unknown_api=ANTHROPIC_MESSAGES)
 
 user_blocks = _READER.user_blocks
@@ -35,6 +37,8 @@ user_blocks = _READER.user_blocks
 def assistant_blocks(content: Any, private: Json) -> tuple[Block, ...]:
     """The blocks of an `assistant` line. `private` is this program's part of the line ({} if another program wrote
     it): provider data, blocks without a shape of their own, and arguments that are not JSON."""
+    if _FOR_BLOCKS.isdisjoint(private):  # most lines
+        return _READER.assistant_blocks(content)
     stored = private.get("block")
     if isinstance(stored, dict) and isinstance(stored.get("data"), dict):
         return (Other(str(stored.get("api", "")), stored["data"]),)

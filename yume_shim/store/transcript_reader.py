@@ -119,7 +119,8 @@ class TranscriptReader:
                 self._title(line)
             return
         tree = self.tree
-        above, place = tree.position(parent if isinstance(parent, str) else None)
+        above = tree.nodes.get(parent, parent) if isinstance(parent, str) else None
+        place = len(tree.places)
         if kind == "assistant":
             self.last = uuid
             node = self._assistant(uuid, above, place, line)
@@ -156,17 +157,20 @@ class TranscriptReader:
 
     def _assistant(self, uuid: str, above: Node | str | None, place: int, line: Json) -> Node:
         message = line.get("message")
-        if not isinstance(message, dict) or message.get("model") == SYNTHETIC_MODEL or line.get("isApiErrorMessage"):
+        if not isinstance(message, dict) or line.get("isApiErrorMessage"):
             return Node(uuid, above, place)
-        private, message_id = line.get("yume"), message.get("id")
+        model, usage, message_id = message.get("model"), message.get("usage"), message.get("id")
+        if model == SYNTHETIC_MODEL:
+            return Node(uuid, above, place)
+        private = line.get("yume")
         if not isinstance(private, dict):
             private = {}
         node = AssistantNode(uuid, above, place, assistant_blocks(message.get("content"), private))
         if isinstance(message_id, str):
             node.message_id = message_id
             self.tree.join_answer(node)
-        self.last_usage = (uuid, message.get("usage"))
-        written_by = (private.get("provider"), line.get("requestedModel"), private.get("origin"), message.get("model"))
+        self.last_usage = (uuid, usage)
+        written_by = (private.get("provider"), line.get("requestedModel"), private.get("origin"), model)
         try:
             author = self._authors[written_by]
         except KeyError:
@@ -176,7 +180,7 @@ class TranscriptReader:
         node.model, node.origin = author
         cost = line.get("costUSD")
         if cost is not None and isinstance(cost, (int, float)):
-            self.costs.add_answer(node.answer, node.model[1], message.get("usage"), cost)
+            self.costs.add_answer(node.answer, node.model[1], usage, cost)
         return node
 
     def _attachment(self, uuid: str, above: Node | str | None, place: int, line: Json) -> Node:

@@ -77,25 +77,22 @@ class Tree:
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
-        self._places: list[Node] = []
+        self.places: list[Node] = []
+        """All lines; `place` of a node is its index."""
         self.bridged = False
         """A line of a chain was missing, and the line before it in the file was used instead."""
-
-    def position(self, parent: str | None) -> tuple[Node | str | None, int]:
-        """The position of a new node: its parent, and the number of its line."""
-        return (None if parent is None else self.nodes.get(parent, parent)), len(self._places)
 
     def add(self, node: Node) -> None:
         """Add the next line."""
         self.nodes[node.uuid] = node
-        self._places.append(node)
+        self.places.append(node)
 
     def join_answer(self, node: AssistantNode) -> None:
         """Note which answer a new line belongs to: that of the line above it, if both have the same message id. The id
         alone says little: some servers give every answer the same one."""
         above = node.parent
         if isinstance(above, str):  # torn: the line before it in the file
-            above = self._places[-1] if self._places else None
+            above = self.places[-1] if self.places else None
         while above is not None and not above.kind:
             above = above.parent if isinstance(above.parent, Node) else None
         if isinstance(above, AssistantNode) and node.message_id and above.message_id == node.message_id:
@@ -104,7 +101,7 @@ class Tree:
     def clear(self) -> None:
         """Forget all lines: a new root follows."""
         self.nodes.clear()
-        self._places.clear()
+        self.places.clear()
 
     def chain(self, leaf: Node) -> list[Node]:
         """The lines from the root (or the last compaction) to `leaf`. If a line is missing, the line before its child
@@ -122,7 +119,7 @@ class Tree:
                 found = self.nodes.get(above)
                 if found is None:
                     self.bridged = True
-                    found = self._places[node.place - 1] if node.place else None
+                    found = self.places[node.place - 1] if node.place else None
                 above = found
             node = above
         chain.reverse()
@@ -132,8 +129,10 @@ class Tree:
         """The Claude CLI writes calls that ran in parallel, and their results, as side branches. Put them back where
         they belong: after the line of the same message."""
         on_chain = {node.place for node in chain}
+        if len(on_chain) == chain[-1].place + 1 == max(on_chain) + 1:  # every line up to the last one
+            return chain
         branches: dict[int, list[Node]] = {}
-        for node in self._places[: chain[-1].place]:
+        for node in self.places[: chain[-1].place]:
             above = node.parent
             if node.place in on_chain or not isinstance(above, Node) or above.place not in on_chain:
                 continue
@@ -191,7 +190,9 @@ class _History:
 
     def add_user(self, node: UserNode) -> None:
         blocks = node.blocks
-        results = isinstance(blocks[0], ToolResult) and all(isinstance(block, ToolResult) for block in blocks)
+        results = isinstance(blocks[0], ToolResult)
+        if results and len(blocks) > 1:
+            results = all(isinstance(block, ToolResult) for block in blocks)
         if node.joined or (results and self._only_results):
             self._join(blocks)
             self._only_results = self._only_results and results

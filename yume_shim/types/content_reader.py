@@ -44,7 +44,7 @@ class ContentReader:
         """The content of a user message: a prompt, tool results or a note. Blank content becomes `NO_CONTENT`."""
         if isinstance(content, str):
             text = self._clean(content)
-            return (Text(text if text.strip() else NO_CONTENT),)
+            return (Text(text if text.strip() else NO_CONTENT, NOTHING),)
         if not _is_list(content):
             self._problem("content must be a string or a list of blocks; put other values into a string.")
             return ()
@@ -101,7 +101,7 @@ class ContentReader:
                     self._problem(f"content[{place}]: a tool_use needs input, an object.")
                     given = {}
                 return ToolCall(
-                    self._string(fields, "id", place), self._string(fields, "name", place), given, opaque=opaque
+                    self._string(fields, "id", place), self._string(fields, "name", place), given, None, opaque
                 )
             case "thinking":
                 signature = fields.get("signature")

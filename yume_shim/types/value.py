@@ -79,9 +79,10 @@ else:
 
         def __init__(self, *args, **kwargs):
             given = len(args)
-            if least <= given <= count and not kwargs:  # all hot calls take this path
-                for put, item in zip(setters, args + tail[given - least :], strict=True):
-                    put(self, item)
+            if least <= given <= count and not kwargs:  # most calls take this path
+                items = args if given == count else args + tail[given - least :]
+                for place, put in enumerate(setters):  # `zip(…, strict=True)` costs more than all of this
+                    put(self, items[place])
                 return
             if given > count:
                 raise TypeError(f"{made.__name__} takes {count} values, got {given}")

@@ -169,6 +169,6 @@ def _has_media(message: Message) -> bool:
         if isinstance(block, ToolResult):
             if not isinstance(block.content, str):
                 return True
-        elif isinstance(block, Image | Document):
+        elif isinstance(block, (Image, Document)):
             return True
     return False

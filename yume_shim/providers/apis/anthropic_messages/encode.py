@@ -87,6 +87,8 @@ def _encode_message(message: Message, request: Request, ids: _Ids, names: dict[s
     rest: list[Json] = []
     for block in message.blocks:
         match block:
+            case Text() | Image() | Document():  # most blocks
+                rest.extend(_encode_content(block, quirks, cited=own))
             case ToolResult():
                 results.append(_encode_result(block, ids, quirks, rest))
             case ToolCall():
@@ -99,8 +101,6 @@ def _encode_message(message: Message, request: Request, ids: _Ids, names: dict[s
                     rest.append(dict(block.data))
             case Thinking():
                 rest.extend(_encode_thought(block) if own else ())
-            case Text() | Image() | Document():
-                rest.extend(_encode_content(block, quirks, cited=own))
     return results + rest  # the API requires results first in their message
 
 
@@ -111,7 +111,9 @@ def _encode_content(block: Text | Image | Document, quirks: Quirks, *, cited: bo
             if not block.text.strip():
                 return []
             citations = block.opaque.get(API, {}).get("citations") if cited else None
-            return [{"type": "text", "text": block.text, **({"citations": citations} if citations else {})}]
+            if not citations:
+                return [{"type": "text", "text": block.text}]
+            return [{"type": "text", "text": block.text, "citations": citations}]
         case Image():
             if block.url:
                 return [{"type": "image", "source": {"type": "url", "url": block.url}}]

@@ -143,7 +143,7 @@ def continuation(request: Request) -> str:
     if last is None or last.role != "assistant" or last.origin != request.model.origin or not last.blocks:
         return ""
     end = last.blocks[-1]
-    return str(_private(end).get("continuation", "")) if isinstance(end, Text | Thinking) else ""
+    return str(_private(end).get("continuation", "")) if isinstance(end, (Text, Thinking)) else ""
 
 
 class _History:

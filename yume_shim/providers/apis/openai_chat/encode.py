@@ -104,7 +104,7 @@ def _own_details(message: Message) -> list[Any]:
     return [
         detail
         for block in message.blocks
-        if isinstance(block, Text | Thinking | ToolCall)
+        if isinstance(block, (Text, Thinking, ToolCall))
         for detail in block.opaque.get(API, {}).get(DETAILS, ())
     ]
 

@@ -80,7 +80,7 @@ def _encode_assistant(message: Message, ids: WireIds, *, own: bool) -> list[Json
     waiting: list[Json] = []
     """Reasoning that waits for the item after it: alone it is a 400 ("without its required following item")."""
     for block in message.blocks:
-        private = block.opaque.get(API, {}) if own and isinstance(block, Text | Thinking | ToolCall) else {}
+        private = block.opaque.get(API, {}) if own and isinstance(block, (Text, Thinking, ToolCall)) else {}
         match block:
             case Thinking() if private.get("encrypted_content"):
                 # No id: "Items are not persisted when `store` is set to false" (404 on replay).
