@@ -249,7 +249,7 @@ class Loop:
 
     def _send(self, request: Request) -> ModelAnswer:
         while True:
-            self._services.emit(RequestStarted(self._spec.id, self._spec.origin))
+            self._services.emit(RequestStarted(self._spec.id, self._spec.origin, self._spec.endpoint.name))
             try:
                 return self._client.ask(request, "" if self._open_note is None else self._answer.shown)
             except GaveUp as gave_up:

@@ -28,7 +28,8 @@ class AnswerLines:
     def __init__(self, price: Price | None = None) -> None:
         self.price = price
         self.provider = ""
-        self._origin = self._requested_model = ""
+        """That of the next request, if the request does not say."""
+        self._origin = self._requested_model = self._asked = ""
         self._response: ResponseStarted | None = None
         self._message_id = ""
         self._requested_at: float | None = None
@@ -39,6 +40,7 @@ class AnswerLines:
     def request_started(self, event: RequestStarted, at: float) -> None:
         """Answers from here on come from this model."""
         self._origin, self._requested_model = event.origin, event.model
+        self._asked = event.provider
         self._requested_at = at
 
     def requested(self, at: float) -> None:
@@ -86,8 +88,8 @@ class AnswerLines:
         private: Json = {}
         if self._origin:
             private["origin"] = self._origin
-        if self.provider:
-            private["provider"] = self.provider
+        if self._asked or self.provider:
+            private["provider"] = self._asked or self.provider
         if self._first_ms > 0:  # on the first line of the answer only
             private["first_ms"], self._first_ms = self._first_ms, 0
         return private | private_fields(block)

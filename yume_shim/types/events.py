@@ -149,10 +149,12 @@ class TurnStarted(Value):
 
 
 class RequestStarted(Value):
-    """A model request is sent (not repeated on retries). `origin` is the "api/model" of the answer."""
+    """A model request is sent (not repeated on retries). `origin` is the "api/model" of the answer. The host may choose
+    another model and provider while it runs: they are those of the next request."""
 
     model: str
     origin: str = ""
+    provider: str = ""
 
 
 class Retrying(Value):

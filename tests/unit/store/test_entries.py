@@ -27,6 +27,7 @@ from yume_shim.types.events import (
     BlockStarted,
     Compacted,
     Interrupted,
+    ModelChanged,
     ModelUsage,
     NoteAdded,
     PartialKept,
@@ -125,6 +126,27 @@ def assistant(number: int, parent: int, content: list[Any], stop: str | None, us
         "usage": usage(used),
     }
     return line("assistant", number, parent, message, requestId="req_1", **more)
+
+
+def test_an_answer_names_the_provider_that_was_asked() -> None:
+    """A model that the host chooses while the answer streams is that of the next request."""
+    events: list[Event] = [
+        SessionReady(INFO),
+        TurnStarted(INFO),
+        prompt("hi"),
+        RequestStarted("gpt-5.4", "openai-responses/gpt-5.4", "openai"),
+        STARTED,
+        ModelChanged("google", "gemini-3.5-flash", "host"),
+        *streamed(0, Text("one"), ["one"]),
+        ResponseEnded("tool_calls", "tool_use", USAGE),
+        RequestStarted("gemini-3.5-flash", "google-genai/gemini-3.5-flash", "google"),
+        STARTED,
+        *streamed(0, Text("two"), ["two"]),
+        ResponseEnded("end", "end_turn", USAGE),
+    ]
+    answers = [made for made in lines(events) if made["type"] == "assistant"]
+    written_by = [(made["yume"]["provider"], made["requestedModel"]) for made in answers]
+    assert written_by == [("openai", "gpt-5.4"), ("google", "gemini-3.5-flash")]
 
 
 def test_a_turn_with_a_call() -> None:
