@@ -214,7 +214,9 @@ def test_time_limits(tmp_path: Path, asked: float | None, env: dict[str, str], m
 
 def test_background(tools: BuiltinTools, tmp_path: Path) -> None:
     with soon():
-        output = call(tools, "Bash", {"command": "printf begun; echo $$ > pid; exec sleep 60", "run_in_background": True})
+        output = call(
+            tools, "Bash", {"command": "printf begun; echo $$ > pid; exec sleep 60", "run_in_background": True}
+        )
     assert output.structured["backgroundTaskId"] == "bash_1"
     child = pid_in(tmp_path / "ws" / "pid")
     assert is_alive(child)
