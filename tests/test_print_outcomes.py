@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -209,3 +211,32 @@ def test_a_model_without_a_key_is_refused_at_once(tmp_path: Path) -> None:
     assert {"type": "system", "subtype": "permission_mode", "permissionMode": "plan"} in lines
     kinds = [line["type"] for line in lines]
     assert kinds.index("error") < kinds.index("result")
+
+
+# ---------------------------------------------------------------- where the output goes
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
+@pytest.mark.parametrize("form", ["text", "stream-json", "flat", "--version", "models"])
+def test_output_that_a_full_disk_did_not_take_is_a_failure(form: str, tmp_path: Path) -> None:
+    """`yume-shim -p … > answer.txt` has not succeeded without the answer. A reader that left (`head`) is no failure."""
+    cassette = write_cassette(tmp_path / "cassette", "anthropic-messages", CLAUDE, claude("Fine."))
+    asked = ["--provider", "replay", "--cassette", str(cassette), "--output-format", form]
+    asked += ["hi"] if form == "flat" else ["--verbose", "-p", "hi"]
+    words = [form] if form in ("--version", "models") else asked
+    codes = []
+    for target in (">/dev/full", "| :", ">&-"):
+        shell = f'{{ "$@"; echo $? >code; }} {target}'
+        run = ["bash", "-c", shell, "-", *child.PROGRAM, *words]
+        env = child.clean_environment(tmp_path)
+        done = subprocess.run(
+            run,
+            cwd=tmp_path,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=child.DEADLINE,
+            check=False,
+        )
+        codes.append(((tmp_path / "code").read_text(), done.stderr.count(b"stdout cannot be written: No space left")))
+    assert codes == [("1\n", 1), ("0\n", 0), ("0\n", 0)]

@@ -76,6 +76,8 @@ class Output:
         self.emit = self.events.emit if link is None else link.follow(self.events.emit)
 
     def _gone(self) -> None:
+        if self.writer.problem:
+            self._log("error", f"stdout cannot be written: {self.writer.problem}; the rest of the output is lost")
         self.host_gone.set("gone")
 
     def _tell(self, event: Event) -> None:

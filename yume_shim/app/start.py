@@ -105,14 +105,14 @@ def run(
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings, values=values)
     signals.settle()
-    gone, compacted = startup.output.writer.gone, not program.compact_failed()
-    end, over = program.last_end(), deadline.over
-    code = exit_code(signals.received, end, flat=flat, host_gone=gone, compacted=compacted)
+    writer, end = startup.output.writer, program.last_end()
+    gone, complete = writer.gone and not writer.problem, not (writer.problem or program.compact_failed())
+    code = exit_code(signals.received, end, flat=flat, host_gone=gone, complete=complete)
     if settings.script == ScriptSettings():
         return code
     from yume_shim.app.script_ends import script_exit_code
 
-    return script_exit_code(code, settings.script, signals.received, end, deadline_over=over)
+    return script_exit_code(code, settings.script, signals.received, end, deadline_over=deadline.over)
 
 
 class NoDeadline:
@@ -363,15 +363,15 @@ class Startup:
         return log
 
 
-def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone: bool, compacted: bool = True) -> int:
-    """The exit code of a process that could start. `compacted`: no `compact` line has failed since the last turn. A
-    failed `/compact` is no failure in the Claude CLI."""
+def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone: bool, complete: bool = True) -> int:
+    """The exit code of a process that could start. `complete`: all output was written, no `compact` line has failed since
+    the last turn (a failed `/compact` is no failure in the Claude CLI)."""
     if signal:
         from yume_shim.host.signals import EXIT_CODES
 
         # as in the Claude CLI, whose print mode does not count an interrupt from the terminal as a failure
         return 0 if not flat and signal == "SIGINT" else EXIT_CODES[signal]
-    if host_gone or not compacted:
+    if host_gone or not complete:
         return 0 if host_gone else 1
     if last_end is None or (last_end.failed_command and not flat):
         return 0

@@ -20,7 +20,7 @@ from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import find_credential
 from yume_shim.config.setting_sources import SettingSources, working_folder
 from yume_shim.host.log import Log
-from yume_shim.host.writer import STDOUT, LineWriter
+from yume_shim.host.writer import print_text
 from yume_shim.text.redact import redact
 from yume_shim.types.errors import BadInvocation
 
@@ -108,7 +108,8 @@ def _catalog(settings: Settings) -> Catalog:
 
 
 def _say(text: str) -> None:
-    LineWriter(STDOUT, 0, wide_escapes=False).write_text(text)
+    if code := print_text(text):
+        raise click.exceptions.Exit(code)
 
 
 def _complain(text: str) -> None:

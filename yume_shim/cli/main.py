@@ -136,7 +136,6 @@ def _missing(error: ModuleNotFoundError) -> int:
 
 
 def _say(text: str) -> int:
-    from yume_shim.host.writer import STDOUT, LineWriter
+    from yume_shim.host.writer import print_text
 
-    LineWriter(STDOUT, 0, wide_escapes=False).write_text(text)
-    return 0
+    return print_text(text)

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     Shrink = Callable[[Json, int], Json]
     """(object, largest size of its JSON in bytes) -> the same line with its long parts cut."""
 
-STDOUT = 1
+STDOUT, STDERR = 1, 2
 LEAST_LINE_BYTES = 1_024
 """A lower cap is raised to this: a shorter line has no room for any content."""
 MOST_ESCAPED = 6
 """Bytes that one byte of a line may become by escapes (DEL is `\\u007f`)."""
+NO_ROOM = ("ENOSPC", "EDQUOT", "EFBIG")
+"""Errors of a file that cannot take more: nobody has stopped reading, what is missing there will be missed."""
 WAIT_FOR_ROOM = 1.0
 """Seconds between attempts to write to a full pipe that another process has set to non-blocking."""
 
@@ -52,6 +54,8 @@ class LineWriter:
         self._room: Callable[[float], bool] | None = None
         self._meter: Callable[[], int] | None = None
         self.gone = False
+        self.problem = ""
+        """Why the file that stdout is redirected to could not be written; "" if that is not the reason."""
 
     def write(self, objects: Iterable[Json]) -> None:
         """One line for each object, all of them in one write."""
@@ -168,6 +172,23 @@ class LineWriter:
                 from yume_shim.system import await_room
 
                 await_room(self._fd, WAIT_FOR_ROOM)
-            except OSError:
+            except OSError as error:
+                from errno import errorcode
+
+                if errorcode.get(error.errno or 0) in NO_ROOM:
+                    self.problem = error.strerror or str(error)
                 return False
         return True
+
+
+def print_text(text: str) -> int:
+    """Print a text for people. The exit code: 1, with a message, if a file could not take it."""
+    writer = LineWriter(STDOUT, 0, wide_escapes=False)
+    writer.write_text(text)
+    if not writer.problem:
+        return 0
+    try:
+        os.write(STDERR, f"yume-shim: stdout cannot be written: {writer.problem}\n".encode("utf-8", "replace"))
+    except OSError:
+        pass  # stderr is closed: only the exit code is left
+    return 1
