@@ -364,8 +364,8 @@ class Startup:
 
 
 def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone: bool, complete: bool = True) -> int:
-    """The exit code of a process that could start. `complete`: all output was written, no `compact` line has failed since
-    the last turn (a failed `/compact` is no failure in the Claude CLI)."""
+    """The exit code of a process that could start. `complete`: all output was written, and no `compact` line has failed
+    since the last turn (a failed `/compact` is no failure in the Claude CLI)."""
     if signal:
         from yume_shim.host.signals import EXIT_CODES
 
