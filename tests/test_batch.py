@@ -17,6 +17,10 @@ import pytest
 from tests.helpers import child
 from tests.helpers.scripted_model import ModelServer, api_of, call, cut, hold, refuse, say, wire_of
 from tests.helpers.timing import wait_until
+from yume_shim.batch.coordinator import Coordinator, Limits
+from yume_shim.batch.out_file import OutFile
+from yume_shim.batch.task_file import Task
+from yume_shim.batch.worker import Worker, WorkerSettings
 from yume_shim.types.exit_codes import CODES
 
 if TYPE_CHECKING:
@@ -327,6 +331,18 @@ def test_a_worker_whose_process_is_killed_asks_again(tmp_path: Path) -> None:
     os.kill(int(children[0]), signal.SIGKILL)
     _, stderr = process.communicate(timeout=60)
     assert (process.returncode, [row["attempts"] for row in desk.rows()]) == (0, [1, 2, 1, 1]), stderr
+
+
+def test_a_line_that_a_process_refuses_ends_its_task(tmp_path: Path) -> None:
+    """No result comes of it. IN is checked first; this is what a newer batch would meet in an older process."""
+    desk = Desk(tmp_path)
+    broken = Task("a", 0, ({"type": "user", "content": [{"type": "text"}]}, {"type": "user", "content": "Say a"}))
+    out = OutFile(str(desk.out), resume=False, keep=bool)
+    coordinator = Coordinator([broken], out, Limits())
+    Worker("w0", coordinator, WorkerSettings(), desk.env).run()
+    coordinator.finish(None)
+    (row,) = desk.rows()
+    assert (row["error"]["kind"], "a text needs text" in row["error"]["message"]) == ("bad_input", True)
 
 
 def test_a_full_disk_loses_no_row_and_the_run_goes_on_later(tmp_path: Path) -> None:

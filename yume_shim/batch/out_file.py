@@ -22,6 +22,8 @@ SYNC_S = 1.0
 ROW_START = b'{"id":'
 LOCK_PLACE = 1 << 40
 """The byte that Windows locks: beyond the content, so that others can read the file."""
+OPEN_TRIES = 10
+"""Times that another run may put a new file in the place of OUT while it is opened."""
 FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
@@ -34,7 +36,8 @@ class OutFile:
 
     def __init__(self, path: str, *, resume: bool, keep: Callable[[Json], bool]) -> None:
         """`keep` says of each row of an earlier run whether its task is finished. Raises BadInvocation."""
-        self.path = path
+        self.path = os.path.realpath(path)
+        """Of the file itself: a link to it must stay one when the content is replaced."""
         self._lock = threading.Lock()
         self._synced = 0.0
         self.finished: dict[str, float] = {}
@@ -42,10 +45,8 @@ class OutFile:
         try:
             if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
                 raise BadInvocation(f"{path} is no ordinary file: --resume could not read it")  # opening a pipe waits
-            self._fd = os.open(path, FLAGS | os.O_CREAT, 0o644)
+            self._fd = self._open_locked()
             try:
-                if not try_lock(self._fd, LOCK_PLACE):
-                    raise OutBusy(f"another run writes to {path}")
                 self._take_over(resume=resume, keep=keep)
             except (OSError, BadInvocation):
                 os.close(self._fd)
@@ -86,6 +87,18 @@ class OutFile:
             os.fsync(self._fd)
             os.close(self._fd)
 
+    def _open_locked(self) -> int:
+        """The file that has this name, locked. Raises OSError, OutBusy."""
+        for _ in range(OPEN_TRIES):
+            fd = os.open(self.path, FLAGS | os.O_CREAT, 0o644)
+            if not try_lock(fd, LOCK_PLACE):
+                os.close(fd)
+                break
+            if os.path.samestat(os.fstat(fd), os.stat(self.path)):
+                return fd
+            os.close(fd)  # a run that has just ended put its sorted rows in the place of what was opened
+        raise OutBusy(f"another run writes to {self.path}")
+
     def _take_over(self, *, resume: bool, keep: Callable[[Json], bool]) -> None:
         """Read the rows of an earlier run, without a torn last one and those that are to be asked again."""
         kept: dict[str, tuple[int, int]] = {}
@@ -119,8 +132,8 @@ class OutFile:
                 self._fd = os.open(self.path, FLAGS)
         else:
             replace_file(self.path, rows, mode)
-            os.close(self._fd)
-            self._fd = os.open(self.path, FLAGS)
+            old, self._fd = self._fd, os.open(self.path, FLAGS)
+            os.close(old)
         if not try_lock(self._fd, LOCK_PLACE):
             raise OutBusy(f"another run writes to {self.path}")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.host.input_lines import parse_line
 from yume_shim.text.codec import dumps, loads
-from yume_shim.types.errors import BadInvocation
+from yume_shim.types.errors import BadInvocation, BadLine
 from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
@@ -95,7 +96,11 @@ def tasks_of_files(paths: Sequence[str], prompt: str) -> list[Task]:
         if len(data) > MAX_LINE:
             raise BadInvocation(f"{path} is larger than {MAX_LINE >> 20} MiB")
         text = f"{prompt}\n\n<file path={dumps(path).decode()}>\n{data.decode('utf-8', 'replace')}\n</file>"
-        tasks.append(Task(path, index, ({"type": "user", "content": text},), size=len(text)))
+        line: Json = {"type": "user", "content": text}
+        try:
+            tasks.append(Task(path, index, (line,), size=_size(line)))
+        except ValueError as error:
+            raise BadInvocation(f"{path}: {error}") from None
     return tasks
 
 
@@ -134,7 +139,19 @@ def _task(given: Any, index: int, number: int, *, here: bool) -> Task:
     _argument(name, "id")
     lines = _conversation(given)
     folder = _folder(given, here=here)
-    return Task(name, index, lines, tuple(_flags(given)), folder, sum(len(dumps(line)) for line in lines))
+    return Task(name, index, lines, tuple(_flags(given)), folder, sum(_size(line) for line in lines))
+
+
+def _size(line: Json) -> int:
+    """Characters of a line that a process will read. Raises ValueError if it would refuse the line."""
+    data = dumps(line)
+    if len(data) > MAX_LINE:
+        raise ValueError(f"a message is longer than {MAX_LINE >> 20} MiB")
+    try:
+        parse_line(data, "flat")
+    except BadLine as bad:
+        raise ValueError(bad.message) from None
+    return len(data)
 
 
 def _conversation(given: Json) -> tuple[Json, ...]:

@@ -154,7 +154,7 @@ class Worker:
             line = process.read(permits.pause(POLL_S))
             if line is not None:
                 permits.take(line)
-                self._take(line, task, turn)
+                self._take(line, task, turn, process)
             now = time.monotonic()
             if interrupted:
                 if now > interrupted + STOP_GRACE_S:
@@ -174,9 +174,13 @@ class Worker:
     def _permit(self, ticket: str, provider: str) -> float:
         return self._desk.permit(self._name, ticket, provider, self._turn.tokens)
 
-    def _take(self, line: Json, task: Task, turn: Turn) -> None:
+    def _take(self, line: Json, task: Task, turn: Turn, process: ShimProcess) -> None:
         turn.take(line)
         kind = line.get("type"), line.get("subtype")
+        if kind[0] == "error" and line.get("code") == "bad_input":  # of a line that the process refused comes no result
+            turn.error = {"kind": "bad_input", "message": line["message"]}
+            process.kill()
+            raise ProcessEnded(line["message"])
         if kind == ("system", "init") and isinstance(line.get("provider"), str):
             self._desk.provider(task.group, line["provider"])
         elif kind == ("system", "retry") and line.get("code") in RATE_CODES:

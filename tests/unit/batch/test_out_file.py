@@ -92,6 +92,40 @@ def test_two_runs_cannot_write_one_file(tmp_path: Path) -> None:
     opened(path).close()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there no file can be replaced that somebody has open")
+def test_a_run_that_ends_while_out_is_opened_takes_no_row_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, sorted_rows = tmp_path / "out", tmp_path / "sorted"
+    path.write_text('{"id":"b","result":""}\n')
+    sorted_rows.write_text('{"id":"a","result":""}\n{"id":"b","result":""}\n')
+    system_open = os.open
+
+    def opens(name: str, flags: int, mode: int = 0o777) -> int:
+        fd = system_open(name, flags, mode)
+        if sorted_rows.exists():
+            os.replace(sorted_rows, path)
+        return fd
+
+    monkeypatch.setattr(os, "open", opens)
+    out = opened(path)
+    out.append(row("c"))
+    out.close()
+    assert [each["id"] for each in rows(path)] == ["a", "b", "c"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    path, target = tmp_path / "out", tmp_path / "target"
+    path.symlink_to(target)
+    out = opened(path)
+    for name in ("b", "a"):
+        out.append(row(name))
+    out.sort({"a": 0, "b": 1})
+    out.close()
+    assert (path.is_symlink(), [each["id"] for each in rows(target)]) == (True, ["a", "b"])
+
+
 def test_the_order_of_the_input(tmp_path: Path) -> None:
     path = tmp_path / "out"
     out = opened(path)

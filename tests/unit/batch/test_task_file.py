@@ -91,6 +91,11 @@ def test_messages_become_a_history_and_a_prompt(tmp_path: Path) -> None:
         ({"messages": [{"role": "system", "content": "a"}]}, "messages[0] needs the role"),
         ({"messages": [{"role": "assistant", "content": "a"}]}, "the last message must be the user's"),
         ({"messages": [{"role": "user", "content": ""}]}, "messages[0].content"),
+        ({"prompt": [{"type": "text"}]}, "line 1: content[0]: a text needs text"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image"}]}, {"role": "user", "content": "a"}]},
+            "needs source",
+        ),
     ],
 )
 def test_mistakes_are_named_and_nothing_runs(tmp_path: Path, row: Any, words: str) -> None:
