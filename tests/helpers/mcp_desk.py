@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yume_shim.engine.cancel import CancelSignal
-from yume_shim.extensions.mcp.server import McpServices
 from yume_shim.extensions.mcp.servers import McpServers
+from yume_shim.extensions.mcp.services import McpServices
 from yume_shim.host.host_requests import HostRequests
 from yume_shim.host.ids import CountedIds
 from yume_shim.system.orphan_watcher import OrphanWatcher

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 
 from yume_shim.engine.cancel import CancelSignal
-from yume_shim.extensions.mcp.server import McpServices
 from yume_shim.extensions.mcp.servers import McpServers
+from yume_shim.extensions.mcp.services import McpServices
 from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import CommandsChanged, ElicitationAsked, ServersChanged
 from yume_shim.types.settings import McpServer

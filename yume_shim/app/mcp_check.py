@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from yume_shim.config.credentials import tool_environment
 from yume_shim.engine.cancel import CancelSignal
-from yume_shim.extensions.mcp.server import McpServices
 from yume_shim.extensions.mcp.servers import McpServers
+from yume_shim.extensions.mcp.services import McpServices
 from yume_shim.host.host_requests import HostRequests
 from yume_shim.host.ids import CountedIds
 from yume_shim.system.orphan_watcher import OrphanWatcher

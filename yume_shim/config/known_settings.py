@@ -234,7 +234,7 @@ OTHER_VARIABLES: Mapping[str, str] = {
     "MCP_TOOL_TIMEOUT": "Milliseconds that a call of an MCP tool may take",
     "IS_SANDBOX": "1 = root may skip permissions",
     "MAX_THINKING_TOKENS": "Reasoning budget (`--max-thinking-tokens`)",
-    "YUME_SESSION_PROCESS": "Set for commands: daemons that they start are found by it when the session ends",
+    "YUME_SESSION_PROCESS": "Set for commands, hooks and servers: their daemons are found by it when the session ends",
     "YUME_HOOK": "Set for the processes of hooks: those that leave their process group are found by it",
     "TIKTOKEN_CACHE_DIR": "Folder with tiktoken's data, for exact counts",
     "YUME_API": "Wire API (`--api`)",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
         def pipe(self) -> int: ...
 
+        def marked(self, env: Mapping[str, str]) -> dict[str, str]: ...
+
         def starting(self) -> AbstractContextManager[None]: ...
 
         def add(self, group: int) -> None: ...
@@ -93,7 +95,7 @@ class HookCommands:
                     argv,
                     shell=hook.args is None and isinstance(argv, str) and self._windows_shell is None,
                     cwd=self._cwd,
-                    env=marked({**self._env, **env, **more, **NO_CURRENT_FOLDER}, MARK, mark),
+                    env=self._marked({**self._env, **env, **more, **NO_CURRENT_FOLDER}, mark),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -209,6 +211,11 @@ class HookCommands:
                 self._watcher.remove(group)
         if marks:
             end_marked(MARK, marks)
+
+    def _marked(self, env: dict[str, str], mark: str) -> dict[str, str]:
+        """Its processes are found by `mark` when the turn ends, and by the session's own when the program has ended."""
+        env = marked(env, MARK, mark)
+        return env if self._watcher is None else self._watcher.marked(env)
 
     def _register(self, group: int, mark: str) -> None:
         with self._lock:

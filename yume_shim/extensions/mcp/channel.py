@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
     from typing import Any, Protocol
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         """Ends process groups that outlive this program (system/orphan_watcher.py)."""
 
         def pipe(self) -> int: ...
+
+        def marked(self, env: Mapping[str, str]) -> dict[str, str]: ...
 
         def starting(self) -> AbstractContextManager[None]: ...
 

@@ -7,7 +7,8 @@ from yume_shim.text import codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.extensions.mcp.server import McpServices
+    from yume_shim.extensions.mcp.services import McpServices
+    from yume_shim.types.ports import Cancel
     from yume_shim.types.settings import McpServer
 
 HELPER_S = 10.0
@@ -15,12 +16,13 @@ MAX_OUTPUT = 64 << 10
 """Bytes of its output that are read; a command that prints more is refused."""
 
 
-def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
-    """The headers that the command prints; it is ended with its group if it takes too long. Raises McpError."""
+def helper_headers(config: McpServer, services: McpServices, cancel: Cancel) -> dict[str, str]:
+    """The headers that the command prints; it is ended with its group if it takes too long. Raises McpError or
+    Cancelled."""
     import subprocess
     from contextlib import nullcontext
 
-    from yume_shim.system.processes import start
+    from yume_shim.system.processes import end_group, start
     from yume_shim.system.programs import NO_CURRENT_FOLDER
     from yume_shim.system.short_commands import printed_by
 
@@ -39,7 +41,7 @@ def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
                 config.headers_helper,
                 shell=True,
                 cwd=services.cwd,
-                env=env,
+                env=env if watcher is None else watcher.marked(env),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -48,9 +50,16 @@ def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
                 watcher.add(process.pid)
     except (OSError, ValueError) as error:
         raise McpError(f"headersHelper cannot be started: {error}") from None
-    printed, code = printed_by(process, MAX_OUTPUT, HELPER_S)
+
+    def stop() -> None:
+        if process.returncode is None:  # else its number may belong to another process
+            end_group(process.pid)
+
+    with cancel.guard(stop):
+        printed, code = printed_by(process, MAX_OUTPUT, HELPER_S)
     if watcher is not None:
         watcher.remove(process.pid)
+    cancel.check()
     if code is None and len(printed) <= MAX_OUTPUT:
         raise McpError(f"headersHelper did not end within {HELPER_S:g} s")
     return _headers(printed, code or 0)

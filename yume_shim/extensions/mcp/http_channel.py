@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from yume_shim.extensions.mcp.channel import Gone
     from yume_shim.extensions.mcp.peer import Peer
-    from yume_shim.extensions.mcp.server import McpServices
+    from yume_shim.extensions.mcp.services import McpServices
     from yume_shim.extensions.mcp.tokens import SavedToken
     from yume_shim.net.route import Connection
     from yume_shim.net.url import Url
@@ -45,10 +45,14 @@ MAX_RESUMED = 5
 PAUSE_S, MAX_PAUSE_S = 1.0, 30.0
 """Before a stream is opened again, unless the server names a pause; and the longest that it may name."""
 MAX_SESSION_ID = 1_000
+FAREWELL, FAREWELL_S = "DELETE", 1.0
+"""The method that ends the session at the server, and how long a server may take for it."""
 
 
-def open_http_channel(config: McpServer, services: McpServices, log: Log, peer: Peer, gone: Gone) -> HttpChannel:
-    """The channel for an `http` or `sse` server; raises McpError."""
+def open_http_channel(
+    config: McpServer, services: McpServices, log: Log, peer: Peer, gone: Gone, cancel: Cancel
+) -> HttpChannel:
+    """The channel for an `http` or `sse` server, to be opened; raises McpError or Cancelled."""
     try:
         url = parse_url(config.url)
     except ValueError as error:
@@ -57,7 +61,7 @@ def open_http_channel(config: McpServer, services: McpServices, log: Log, peer: 
     if config.headers_helper:
         from yume_shim.extensions.mcp.headers_helper import helper_headers
 
-        headers |= helper_headers(config, services)
+        headers |= helper_headers(config, services, cancel)
     for name, text in headers.items():
         if not is_sendable(name, text):
             raise McpError(f"the header {name} cannot be sent")
@@ -67,9 +71,7 @@ def open_http_channel(config: McpServer, services: McpServices, log: Log, peer: 
 
         token = saved_token(config.url, services.env, services.lifetime)
     kind = SseChannel if config.kind == "sse" else HttpChannel
-    channel = kind(url, headers, services, log, peer, gone, name=config.name, token=token)
-    channel.open()
-    return channel
+    return kind(url, headers, services, log, peer, gone, name=config.name, token=token)
 
 
 class HttpChannel:
@@ -94,9 +96,9 @@ class HttpChannel:
         self._connections: dict[Connection, Any] = {}
         """Each with the number of the request that it is about."""
         self._session = self._version = ""
-        self._closed = False
+        self._closed = self._leaving = False
 
-    def open(self) -> None:
+    def open(self, cancel: Cancel) -> None:
         """Nothing to do: the first message opens the first connection."""
 
     def use_version(self, version: str) -> None:
@@ -120,11 +122,17 @@ class HttpChannel:
             connection.abort()
 
     def finish(self, seconds: float) -> None:
-        """End the session at the server, if it has one; a server that does not answer is left alone."""
-        if not self._session:
+        """End the session at the server, if it has one; a server that does not answer in time is left alone."""
+        if not self._session or self._leaving:
             return
+        self._leaving = True
+        farewell = threading.Thread(target=self._leave, name="mcp-http", daemon=True)
+        farewell.start()
+        farewell.join(min(seconds, FAREWELL_S))
+
+    def _leave(self) -> None:
         try:
-            with Exchange(self, "DELETE", b"", seconds) as exchange:
+            with Exchange(self, FAREWELL, b"", FAREWELL_S) as exchange:
                 self._log("debug", f"session ended: {exchange.head.status}")
         except (NetError, OSError, McpError, Cancelled) as error:
             self._log("debug", f"session not ended: {error}")
@@ -197,6 +205,10 @@ class HttpChannel:
     def has_session(self) -> bool:
         return bool(self._session)
 
+    def forget_session(self) -> None:
+        """The server does not know it any more."""
+        self._session = ""
+
     def request_headers(self, accept: str) -> list[tuple[str, str]]:
         """The headers of a request; the user's own come last."""
         made = [("Accept", accept), ("User-Agent", "yume-shim")]
@@ -233,9 +245,9 @@ class HttpChannel:
     def connect_s(self) -> float:
         return self._services.connect_s
 
-    def opened(self, connection: Connection, number: Any) -> None:
+    def opened(self, connection: Connection, number: Any, method: str) -> None:
         with self._lock:
-            if self._closed:
+            if self._closed and method != FAREWELL:
                 connection.close()
                 raise ServerGone(CLOSED)
             self._connections[connection] = number
@@ -254,16 +266,25 @@ class SseChannel(HttpChannel):
     """The transport of protocol version 2024-11-05: one event stream for all answers, whose first event names the
     address for messages."""
 
-    def open(self) -> None:
-        """Open the stream and wait for the address; raises McpError."""
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self._ready = threading.Event()
         self._place: Url | None = None
         self._why = McpError("no address for messages was sent")
+
+    def open(self, cancel: Cancel) -> None:
+        """Open the stream and wait for the address; raises McpError or Cancelled."""
         threading.Thread(target=self._stream, name="mcp-sse", daemon=True).start()
-        self._ready.wait(self._services.connect_s)
+        with cancel.guard(self._ready.set):
+            self._ready.wait(self._services.connect_s)
         if self._place is None:
             self.close()
+            cancel.check()
             raise self._why
+
+    def close(self) -> None:
+        super().close()
+        self._ready.set()
 
     def use_version(self, version: str) -> None:
         self._version = version

@@ -76,7 +76,7 @@ class Exchange:
         channel = self._channel
         connection = open_route(url, channel.env, channel.connect_s, channel.cancel)
         self._connection = connection
-        channel.opened(connection, self._number)
+        channel.opened(connection, self._number, self._method)
         try:
             head = request_head(url, headers, len(self._body), connection.via, self._method)
             connection.sock.settimeout(self._seconds)
@@ -111,6 +111,7 @@ class Exchange:
         if status in (UNAUTHORIZED, FORBIDDEN):
             raise NeedsAuth(f"HTTP {status}: the server wants a sign-in: {self._channel.sign_in_hint()}")
         if status == NOT_FOUND and self._channel.has_session:
+            self._channel.forget_session()
             raise SessionLost("HTTP 404: the server no longer knows the session")
         text = next(self._pieces(0), b"")[:MAX_ERROR_BYTES].decode("utf-8", "replace").strip()
         raise McpError(f"HTTP {status}{f': {text}' if text else ''}")

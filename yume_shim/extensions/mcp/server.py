@@ -19,18 +19,18 @@ from yume_shim.extensions.mcp.errors import (
 from yume_shim.extensions.mcp.listing import read_list, tool_specs
 from yume_shim.extensions.mcp.peer import METHOD_NOT_FOUND, Peer
 from yume_shim.types.errors import Cancelled
-from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any, Literal
 
-    from yume_shim.extensions.mcp.channel import Channel, ProcessWatcher
-    from yume_shim.extensions.mcp.recording import Place, Tape
+    from yume_shim.extensions.mcp.channel import Channel
+    from yume_shim.extensions.mcp.recording import Place
+    from yume_shim.extensions.mcp.services import McpServices
     from yume_shim.types.blocks import Json
     from yume_shim.types.models import ToolSpec
-    from yume_shim.types.ports import Cancel, HostChannel
+    from yume_shim.types.ports import Cancel
     from yume_shim.types.settings import McpServer
 
     Status = Literal["pending", "connected", "failed", "needs-auth", "disabled"]
@@ -50,34 +50,6 @@ SETTLE_S = 2.0
 """How long the result of a call waits for lists that the call has changed."""
 
 
-class McpServices(Value):
-    """What servers need from the rest of the program."""
-
-    cwd: str
-    env: Mapping[str, str]
-    """The environment of server processes, without the keys of providers."""
-    roots: Callable[[], tuple[str, ...]]
-    """The folders that tools may use."""
-    host: HostChannel
-    watcher: ProcessWatcher | None
-    log: Callable[[str, str], None]
-    changed: Callable[[], None]
-    """Called when the status or the lists of a server have changed."""
-    elicit: Callable[[str, Json, Cancel], Json]
-    """Asks the host a question of a server: (server, params) → the answer for the server."""
-    save: Callable[[str, bytes, str], str]
-    """Writes a part of the result of the call with this id to a file with this ending and returns its path; raises
-    OSError."""
-    connect_s: float
-    call_s: float
-    lifetime: Cancel
-    """Set when the program ends."""
-    record: Callable[[McpServer], Tape] | None = None
-    """The recording of a server (`--record`)."""
-    replayed: str = ""
-    """The cassette that servers are played from, instead of being started."""
-
-
 class Server:
     """Safe from any thread. `_connecting` allows one connection attempt at a time; `_lock` guards status and lists."""
 
@@ -92,7 +64,7 @@ class Server:
         self._peer: Peer | None = None
         self._channel: Channel | None = None
         self._starts = self._messages = 0
-        self._begun = self._settled = False
+        self._begun = self._settled = self._closing = False
         self._waiting: list[Callable[[], None]] = []
         self._fresh = threading.Condition(self._lock)
         """Notified when no list is being read again any more."""
@@ -158,7 +130,8 @@ class Server:
             else:
                 self._set("connected", "")
             if self.status != "connected":
-                self._services.log("warning", f"MCP server {self.config.name}: {self.error}")
+                if not self._closing:
+                    self._services.log("warning", f"MCP server {self.config.name}: {self.error}")
                 self.disconnect()
             return self.status == "connected"
 
@@ -185,6 +158,8 @@ class Server:
         peer = Peer(self._send, self._on_request, self._on_notification, self._request_done, tap)
         self._peer = peer
         self._channel = self._open(peer, cancel)
+        if self._closing:  # it was opened beside `begin_close`, which has not seen it
+            raise McpError(CLOSED)
 
         def ask(method: str, params: Json) -> Json:
             return peer.request(method, params, seconds=max(0.0, end - time.monotonic()), cancel=cancel)
@@ -268,7 +243,9 @@ class Server:
             case "http" | "sse":
                 from yume_shim.extensions.mcp.http_channel import open_http_channel
 
-                return open_http_channel(config, services, log, peer, gone)
+                self._channel = channel = open_http_channel(config, services, log, peer, gone, cancel)
+                channel.open(cancel)  # from here on `disconnect` can end it
+                return channel
 
     def _send(self, message: Json) -> None:
         channel = self._channel
@@ -301,20 +278,28 @@ class Server:
                 channel.finish(CLOSE_S)
 
     def end(self) -> None:
-        """The program ends: no server is left behind, not even one that is being started at this moment."""
+        """For good: no server is left behind, not even one that is being started at this moment."""
+        self.begin_close()
         self.disconnect()
-        if self._connecting.acquire(timeout=CLOSE_S):  # an attempt to connect gives up, now that `lifetime` is set
-            self._connecting.release()
-        self.disconnect()
+        self._await_attempt()
 
     def begin_close(self) -> None:
-        """Tell the server to end, without waiting: several servers end side by side."""
-        if self._channel is not None:
-            self._channel.close()
+        """Tell the server to end, without waiting. It is not connected again."""
+        self._closing = True
+        channel = self._channel
+        if channel is not None:
+            channel.close()
 
     def disable(self) -> None:
         self.disconnect()
+        self._await_attempt()
         self._set("disabled", "")
+
+    def _await_attempt(self) -> None:
+        """Another thread may be connecting at this moment: it fails, because its connection was closed."""
+        if self._connecting.acquire(timeout=CLOSE_S):
+            self._connecting.release()
+        self.disconnect()
 
     def _set(self, status: Status, error: str) -> None:
         with self._lock:
@@ -349,6 +334,8 @@ class Server:
         """The connection, made anew if it has ended. Raises McpError or Cancelled."""
         peer = self._peer
         if peer is None or peer.gone:
+            if self._closing:
+                raise McpError(CLOSED)
             if self.status == "disabled":
                 raise McpError(f"MCP server {self.config.name} is disabled")
             if self._starts > MAX_RESTARTS:

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from yume_shim.extensions.mcp.server import McpServices
+    from yume_shim.extensions.mcp.services import McpServices
     from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
@@ -63,7 +63,7 @@ class McpServers:
             server = self._servers.get(name)
             self._servers = {key: kept for key, kept in self._servers.items() if key != name}
         if server is not None:
-            server.disconnect()
+            server.end()
 
     def get(self, name: str) -> Server | None:
         return self._servers.get(name)
@@ -111,11 +111,22 @@ class McpServers:
 
     def close(self) -> None:
         """End all servers, side by side."""
-        servers = list(self._servers.values())
+        servers = self.all()
         for server in servers:
             server.begin_close()
-        for server in servers:
+        ending: list[threading.Thread] = []
+        for server in servers[1:]:
+            thread = threading.Thread(target=server.end, name="mcp-end", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the system gives no more threads
+                server.end()
+            else:
+                ending.append(thread)
+        for server in servers[:1]:
             server.end()
+        for thread in ending:
+            thread.join()
 
     # ------------------------------------------------------------ ToolSource
 

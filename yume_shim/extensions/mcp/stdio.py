@@ -64,7 +64,7 @@ class StdioChannel:
             self._process: Popen[bytes] = start(
                 absolute_argv(argv, env),
                 cwd=cwd,
-                env=dict(env),
+                env=dict(env) if watcher is None else watcher.marked(env),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -3,8 +3,8 @@
 A process killed with SIGKILL cannot clean up. So a small shell reads from a pipe whose write end only this process
 holds (and each command for an instant, to register its own group). When the pipe closes, this process has ended, and
 the watcher ends every group that is still registered, and on Linux every process that carries the mark of this session
-in its environment: a daemon has left its group. It costs one process per session and a few bytes per command,
-holds no other pipe, and is not a child of any command.
+in its environment: a daemon has left its group, and what was started in our last moment is not registered yet. It costs
+one process per session and a few bytes per command, holds no other pipe, and is not a child of any command.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EXIT_WAIT_S = 1.0
 EXIT_POLL_S = 0.002
 """How long `close` waits for the watcher to exit."""
 START_WAIT_S = 1.0
-"""How long `close` waits for processes that are just being started."""
+"""How long `close` waits for processes that are just being started; on a busy machine a start may take longer."""
 REGISTER_GROUP = 'echo "+ $$" >&0 2>/dev/null; exec </dev/null; '
 """What our shells do first: stdin is the watcher's pipe, into which the shell writes its group. Because it registers
 itself, it never runs unregistered: until it has closed the pipe, the watcher does not see the pipe's end."""
@@ -46,11 +46,16 @@ done
 for group in $groups; do kill -s TERM -- "-$group"; done
 [ "$groups" = " " ] || sleep 0.3
 for group in $groups; do kill -s KILL -- "-$group"; done
-for file in $(grep -ls "$1" /proc/[0-9]*/environ); do
-  pid=${file#/proc/}
-  kill -s KILL "${pid%/environ}"
+for round in 1 2; do
+  for file in $(grep -ls "$1" /proc/[0-9]*/environ); do
+    pid=${file#/proc/}
+    kill -s KILL "${pid%/environ}"
+  done
+  [ "$round" = 2 ] || sleep 0.1
 done
 """
+"""The second round finds what a process that was ended in the first one had just started, and one that the pipe's end
+has overtaken: the system closes a process's pipes a moment before it shows the environment."""
 MARK = "YUME_SESSION_PROCESS"
 """The variable in the environment of all commands of a session."""
 
@@ -102,10 +107,12 @@ class OrphanWatcher:
                 self._started.notify_all()
 
     def add(self, group: int) -> None:
-        """Register a process group."""
+        """Register a process group. One whose start took longer than `close` waited for it is ended."""
         with self._lock:
             self._groups.add(group)
             self._send(b"+ %d\n" % group)
+            if self._closed:
+                end_group(group)
 
     def remove(self, group: int) -> None:
         """A group is gone. The system may soon give its number to another one."""
@@ -115,14 +122,17 @@ class OrphanWatcher:
                 self._send(b"- %d\n" % group)
 
     def close(self) -> None:
-        """End the groups that are left and what has left its group, stop the watcher. Nothing is started any more."""
+        """End the groups that are left and what has left its group, stop the watcher. Nothing is started any more. If
+        a start takes too long, the watcher stays until our own end: what comes of it may be ours to the last moment."""
         with self._lock:
             self._closed = True
-            self._started.wait_for(lambda: not self._starting, START_WAIT_S)
+            started = self._started.wait_for(lambda: not self._starting, START_WAIT_S)
             for group in self._groups:
                 end_group(group)
             if self._used:
                 end_marked(MARK, {self._mark})
+            if not started:
+                return
             self._send(b"q\n")
             self._drop_pipe()
             deadline = time.monotonic() + EXIT_WAIT_S

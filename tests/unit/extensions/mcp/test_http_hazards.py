@@ -11,8 +11,9 @@ import pytest
 
 from tests.helpers.fake_server import Exchange, LoopbackServer
 from tests.helpers.mcp_desk import Desk, call, status
-from tests.helpers.timing import wait_until
+from tests.helpers.timing import PATIENCE, wait_until
 from yume_shim.engine.cancel import CancelSignal
+from yume_shim.extensions.mcp.servers import McpServers
 from yume_shim.types.blocks import Text
 from yume_shim.types.errors import Cancelled, ToolFailed
 from yume_shim.types.settings import McpServer
@@ -20,8 +21,6 @@ from yume_shim.types.settings import McpServer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    from yume_shim.extensions.mcp.servers import McpServers
 
 JSON, STREAM = {"Content-Type": "application/json"}, "Content-Type: text/event-stream"
 DONE = {"content": [{"type": "text", "text": "done"}]}
@@ -94,6 +93,38 @@ def test_a_lost_session_is_replaced_once_and_the_call_repeated(desk: Desk) -> No
         with pytest.raises(ToolFailed, match="no longer knows the session"):
             call(servers, "mcp__web__go")
         desk.close()
+
+
+def test_a_session_is_ended_at_the_server_once_and_not_one_that_it_lost(desk: Desk) -> None:
+    def on_call(exchange: Exchange) -> bool:
+        if exchange.request.headers["mcp-session-id"] == "s1":
+            exchange.reply(404)
+            return False
+        return answer(exchange, DONE)
+
+    with LoopbackServer(Place(on_call)) as server:
+        call(opened(desk, server), "mcp__web__go")
+        desk.close()
+        ended = [request for request in server.requests if request.method == "DELETE"]
+        assert [request.headers["mcp-session-id"] for request in ended] == ["s2"]
+
+
+def test_a_server_that_is_silent_at_the_start_does_not_delay_the_end(desk: Desk) -> None:
+    asked, over = threading.Event(), threading.Event()
+
+    def silent(_: Exchange) -> bool:
+        asked.set()
+        over.wait()
+        return False
+
+    with LoopbackServer(silent) as server:
+        servers = McpServers([McpServer(name="web", kind="sse", url=server.url)], desk.services, 25_000)
+        servers.start(sdk=False)
+        assert asked.wait(PATIENCE)
+        servers.close()
+        over.set()
+        assert [state for state, _ in status(servers)] == ["failed"]  # nothing waits for the address any more
+    assert not [line for line in desk.logged if line.startswith("warning")]
 
 
 def test_a_redirect_is_followed_on_the_same_host_only(desk: Desk) -> None:

@@ -36,6 +36,21 @@ else:
 """
 
 
+KILLED_AT_A_START = """
+import os, signal, sys
+from yume_shim.extensions.mcp.stdio import StdioChannel
+from yume_shim.system.orphan_watcher import OrphanWatcher
+
+class Watcher(OrphanWatcher):
+    def add(self, group):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def nothing(*_): pass
+
+StdioChannel(["sh", "-c", sys.argv[2]], sys.argv[1], os.environ, Watcher(nothing), nothing, nothing, nothing)
+"""
+
+
 def processes_with(mark: str) -> dict[int, str]:
     """Living processes that have this in their command line or working directory."""
     found: dict[int, str] = {}
@@ -72,6 +87,28 @@ def test_what_is_being_started_while_the_session_ends_is_ended_too() -> None:
     assert made[0].wait(PATIENCE) == -signal.SIGKILL
     with pytest.raises(OSError, match="has ended"), watcher.starting():
         pass
+
+
+def test_what_takes_too_long_to_start_is_ended_when_it_has_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yume_shim.system.posix.orphan_watcher.START_WAIT_S", 0.0)
+    watcher = OrphanWatcher(lambda level, text: None)
+    assert watcher.pipe() >= 0
+    with watcher.starting():
+        watcher.close()
+        process = subprocess.Popen(["sleep", "300"], start_new_session=True)
+        watcher.add(process.pid)
+    assert process.wait(PATIENCE) == -signal.SIGKILL
+    watcher.close()  # now the watcher's process ends too
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the mark is read from /proc")
+def test_a_server_that_is_started_in_our_last_moment_is_not_left_behind(tmp_path: Path) -> None:
+    """It is not registered yet, and it ends neither with its input nor by a signal that it can ignore."""
+    stubborn = "trap '' TERM HUP INT; setsid sleep 300 & sleep 300; sleep 300"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    program = subprocess.run([sys.executable, "-c", KILLED_AT_A_START, str(tmp_path), stubborn], env=env, check=False)
+    assert program.returncode == -signal.SIGKILL
+    wait_until(lambda: not processes_with(str(tmp_path)), "the end of all its processes", SOON)
 
 
 @pytest.mark.parametrize(
