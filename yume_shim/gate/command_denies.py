@@ -106,6 +106,9 @@ class CommandDenies:
         from yume_shim.gate.windows_words import readings
 
         texts = (text, *readings(text))
+        # `/w/x` is `W:\x`, but a program that gets it as it is opens `C:\w\x`.
+        if re.match(r"[\\/][A-Za-z][\\/]", text):
+            texts = (*texts, *(base[:2] + text for base in self._flow.bases if base[1:2] == ":"))
         plain = (self._space.place(each, base) for each in texts for base in self._flow.bases)
         return (*places, *(place for each in texts[1:] for place in self._flow.places(each)), *plain)
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from yume_shim.gate.paths import Flavour
 
 _DRIVE = re.compile(r"([A-Za-z]):(?=[\\/]|\Z)")
+_MOUNTED = re.compile(r"//(?:mnt|cygdrive)/([A-Za-z])(?=/|\Z)")
+"""A drive as WSL and Cygwin name it, which paths of tools may do, too."""
 _PREFIX = re.compile(r"[\\/]{2}[?.][\\/]|\\\?\?\\")
 _VARIABLE = re.compile(r"%\w+%|\$(?:env:|\{)?\w+", re.I)
 
@@ -27,14 +29,19 @@ def rule_content(content: str, flavour: Flavour) -> tuple[str, str]:
 
 
 def _without_detours(content: str) -> str:
-    """`a/b` of `a/x/../b`."""
+    """`a/b` of `a/x/.././/b`."""
+    head = re.match("/*", content)
+    start = head.end() if head is not None else 0
     kept: list[str] = []
-    for name in content.split("/"):
+    for name in content[start:].split("/"):
+        if kept and name in ("", "."):
+            continue
         if name == ".." and kept and kept[-1] not in ("", ".", "..", "~", "**"):
             kept.pop()
         else:
             kept.append(name)
-    return "/".join(kept)
+    folder = "/" if kept and content.endswith("/") else ""
+    return content[:start] + "/".join(kept) + folder
 
 
 def _plain(content: str) -> str:
@@ -49,8 +56,13 @@ def _plain(content: str) -> str:
     if network:
         from yume_shim.text.windows_paths import spelled
 
-        local = spelled(plain)[0] if ":" not in plain and "*" not in plain else plain
-        return _plain(local) if local[1:2] == ":" else "/" + plain
+        wild = re.search(r"[*?\[]", plain)
+        end = wild.start() if wild is not None else len(plain)
+        local = spelled(plain[:end])[0] if ":" not in plain else plain
+        return _plain(local + plain[end:]) if local[1:2] == ":" else "/" + plain
+    mounted = _MOUNTED.match(plain)
+    if mounted is not None:
+        return f"//{mounted.group(1).lower()}{plain[mounted.end() :]}"
     if plain.startswith("//") and not re.match(r"//[A-Za-z](?:/|\Z)", plain) and re.match(r"//[^/*?\[]+/", plain):
         return "/" + plain
     return plain
@@ -65,6 +77,10 @@ def _problem(content: str) -> str:
         return "it names a stream, or a path relative to a drive: write the file's path"
     if any(name != name.rstrip(". ") for name in re.split(r"[\\/]", below) if name not in (".", "..")):
         return "a name in it ends with a dot or a blank, which no file of Windows has"
-    if re.match(r"/[A-Za-z]/", content):
-        return f"it starts in the working folder: a path from the root of a drive begins with /{content[:3]}"
+    begins = re.match(r"/([A-Za-z])/|[\\/](?:mnt|cygdrive)[\\/]([A-Za-z])(?:[\\/]|\Z)", content)
+    if begins is not None:
+        drive = (begins.group(1) or begins.group(2)).lower()
+        return f"it starts in the working folder: a path from the root of a drive begins with //{drive}/"
+    if re.match(r"\\[^\\/]+[\\/]", content):
+        return "it starts in the working folder: name the drive for a path from its root"
     return ""

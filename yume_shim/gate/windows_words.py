@@ -76,7 +76,8 @@ def unclear(word: str, flaw: str) -> bool:
     if flaw == STREAM:
         return bool(_STREAM_TYPE.search(word))
     if flaw == OWN_TREE:
-        return word not in _DEVICES and bool(_TREES.match(word))
+        plain = word.replace("\\", "/")
+        return plain not in _DEVICES and bool(_TREES.match(plain))
     if flaw == FOREIGN:  # a name to the shell of Linux, a path to programs of Windows
         flaw = spelled(word)[1]
     return flaw in (ABOVE, DEVICE_PATH, DRIVE_RELATIVE, NETWORK, VERBATIM)

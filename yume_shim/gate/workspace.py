@@ -120,6 +120,8 @@ class Workspace:
         from yume_shim.text.windows_paths import ABOVE, climbs, shell_path
 
         path, wrong = shell_path(word, self.shell)
+        if path.startswith("\\") and path[1:2] not in ("\\", "/", "?"):  # from the root of the drive
+            path = expand(path, base or self.cwd, self.home, self.flavour)
         if not wrong and ".." in path and climbs(expand(path, base or self.cwd, self.home, self.flavour)):
             wrong = ABOVE
         return Place(word, word, wrong) if wrong else self.place(path, base)

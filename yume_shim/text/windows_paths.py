@@ -120,21 +120,35 @@ def _folded(char: str) -> str:
 def shell_path(word: str, shell: str) -> tuple[str, str]:
     """(the Windows path that a word of a command means in this shell, why it is not known or "").
 
-    `git-bash`: `/c/x` is `C:\\x`, every other path with a leading `/` is in the shell's own tree. `wsl`: `/mnt/c/x` is
-    `C:\\x`, and Windows spellings are names of ordinary files."""
+    `git-bash`: `/c/x` is `C:\\x`, every other path with a leading `/` is in the shell's own tree. With a `\\` anywhere
+    a path is one of Windows: `\\x` starts at the root of the current drive, and `..` in it is removed from the text
+    before `/c` is looked for. `wsl`: `/mnt/c/x` is `C:\\x`, and Windows spellings are names of ordinary files."""
     if shell == "wsl":
         if "\\" in word or re.match(r"[A-Za-z]:", word):
             return word, FOREIGN
         mounted = re.match(r"/+mnt/+([a-z])(?=/|\Z)", word)
     else:
-        mounted = re.match(r"/([A-Za-z])(?=[/\\]|\Z)", word)
+        if re.match(r"[\\/]\?\?[\\/]", word) and "\\" in word:
+            return "\\??\\" + word[4:], ""
+        if "\\" in word and re.match(r"/[^\\/]", word):
+            word = _without_dots(word)
+        mounted = re.match(r"/([A-Za-z])(?=/|\Z)", word)
     if mounted is not None:
         return f"{mounted.group(1).upper()}:" + (word[mounted.end() :].replace("/", "\\") or "\\"), ""
-    if shell == "wsl" and word.startswith("/"):
-        return word, OWN_TREE
-    if word.startswith(("/", "\\")) and not word.startswith(("//", "\\\\", "/\\", "\\/", "\\??\\")):
+    if word.startswith("/") and (shell == "wsl" or not re.match(r"/[\\/]", word)):
         return word, OWN_TREE
     return word, ""
+
+
+def _without_dots(path: str) -> str:
+    """`/c/x` of `/tmp\\..\\c\\x`."""
+    kept: list[str] = []
+    for name in re.split(r"[\\/]+", path):
+        if name == "..":
+            del kept[-1:]
+        elif name not in ("", "."):
+            kept.append(name)
+    return "/" + "/".join(kept)
 
 
 def climbs(path: str) -> bool:

@@ -121,6 +121,14 @@ def test_a_session_on_a_share() -> None:
             "\\\\?\\C:\\w\\secret.txt",
         ),
         *("//?/C:/w/secret.txt", "\\\\localhost\\c$\\w\\secret.txt", "C:\\w\\*.txt", "C:\\w\\**", "C:\\w", "sec*"),
+        *(
+            "C:\\\\w\\\\secret.txt",
+            "C:\\w\\.\\\\secret.txt",
+            "C:\\w\\.",
+            "\\\\localhost\\c$\\w\\*",
+            "\\\\127.0.0.1\\c$\\**",
+        ),
+        *("//mnt/c/w/secret.txt", "//cygdrive/C/w/*", "/mnt/c/w/secret.txt", "/cygdrive/c/w/*", "\\w\\secret.txt"),
         *("sub\\..\\secret.txt", "C:\\W~1\\secret.txt", "C:\\w\\SECRET~1.TXT", "C:\\w\\sub\\..\\secret.txt", "C:\\"),
     ],
 )

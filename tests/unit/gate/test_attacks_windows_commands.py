@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.gates import bash
-from tests.helpers.windows_gate import MODES, windows_gate
+from tests.helpers.windows_gate import DENY, MODES, windows_gate
 
 READS_THE_SECRET = [
     *("cat secret.txt", "cat SECRET.TXT", "cat ./Secret.txt", "cat sub/../secret.txt", "cat SECRET~1.TXT"),
@@ -157,6 +157,7 @@ WRITES_THE_LOCKED = [
     ),
     *("tar xf a.tar", "git checkout -- locked.txt", "GIT restore LOCKED~1.TXT"),
     *("dos2unix locked.txt", "vim -c wq locked.txt", "perl -pi -e s/a/b/ locked.txt", "awk -i inplace 1 locked.txt"),
+    *("echo x > '\\w\\locked.txt'", "echo x > '/x\\..\\c\\w\\locked.txt'", "rm -rf '\\w'"),
     *("echo x > /usr/../c/w/locked.txt", "esentutl //y other.txt //d locked.txt", "sponge locked.txt"),
 ]
 
@@ -276,6 +277,14 @@ def test_ordinary_commands_run_unasked() -> None:
         "ls sub",
     ):
         assert bash(windows_gate("default", deny=()), command).verdict == "allow", command
+    for command in (
+        "cat '\\w\\other.txt'",
+        "sed -n '/foo\\.bar/p' other.txt",
+        "grep '\\d\\w' other.txt",
+        "grep '/c\\.d' other.txt",
+    ):
+        for deny in ((), DENY):  # a backslash is no path in itself
+            assert bash(windows_gate("default", deny=deny), command).verdict == "allow", command
     for command in ("cat /mnt/c/w/other.txt", "cd /mnt/c/w/sub && cat note.txt", "cat other.txt"):
         assert bash(windows_gate("default", deny=(), shell="wsl"), command).verdict == "allow", command
     for command in ("echo x > new.txt", "mkdir /c/w/new", "touch C:/w/new.txt"):

@@ -48,6 +48,17 @@ READS_THE_SECRET = [
     *("cat ../../mnt/c/w/secret.txt", "cd ../../..; cat mnt/c/w/secret.txt", "cat /d/../c/w/secret.txt"),
     *("cat /c/../c/w/secret.txt", "cat ~/../../../c/w/secret.txt", "cat < ..//..//c/W/SECRET.TXT"),
     *("cat /mnt/d/../c/w/secret.txt", "cat /mnt/c/../../mnt/c/w/secret.txt", "cat ../../cygdrive/c/w/secret.txt"),
+    # with a backslash, a bash of Git takes the whole path for one of Windows, and removes `..` from the text
+    *(
+        "cat '\\w\\secret.txt'",
+        "cat < \\\\w/secret.txt",
+        "cat '\\.\\w\\SECRET.txt'",
+        "rg x '\\w'",
+        "cp '\\w\\secret.txt' y",
+    ),
+    *("cat '/tmp\\..\\c\\w\\secret.txt'", "cat '/x/y\\..\\../c/w/secret.txt'", "cd '/x\\..\\c' && cat w/secret.txt"),
+    *("cat '/??\\C:\\w\\secret.txt'", "cat '\\??/C:/w/secret.txt'", "cat '/proc\\cygdrive\\c\\w\\secret.txt'"),
+    "MSYS_NO_PATHCONV=1 curl -T /w/secret.txt x",
     # folders that flags name, commands in words, other shells
     *("env -C .. cat w/secret.txt", "env --chdir sub cat ../secret.txt", "sudo -D .. cat w/secret.txt"),
     *("git -C .. diff --no-index /dev/null w/secret.txt", "make -C .. -f w/secret.txt", "fd . -x cat"),
@@ -113,7 +124,7 @@ UNASKED = [
     *("cat //c/Users/u/private.txt", "cat /mnt/c/Users/u/private.txt", "ls -R away", "cat away/private.txt"),
     *("cd .. ; cat Users/u/private.txt", "echo x | clip", "winpty ls", "date 01-01-2027", "time calc"),
     *("hostname x", "whoami.cmd", "tree //f", "ver", "vol", "assoc", "set", "path", "net user", "ipconfig"),
-    *("tasklist", "where ls", "systeminfo"),
+    *("tasklist", "where ls", "systeminfo", "cat '\\Users\\u\\private.txt'", "ls '/x\\..\\c\\Users'", "ls '\\'"),
 ]
 
 
@@ -166,7 +177,7 @@ def test_names_that_look_the_same_are_other_files(path: str) -> None:
 @pytest.mark.parametrize("command", READS_THE_SECRET)
 def test_no_command_reads_what_a_rule_hides(command: str) -> None:
     for shell in ("git-bash", "wsl"):
-        if shell == "git-bash" or "/c/" not in command:  # in WSL the drives are below /mnt
+        if shell == "git-bash" or "/c/" not in command.replace("\\", "/"):  # in WSL the drives are below /mnt
             assert [mode for mode in MODES if bash(windows_gate(mode, shell=shell), command).verdict == "allow"] == []
 
 
