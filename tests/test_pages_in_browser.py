@@ -136,6 +136,20 @@ def test_search_filters_and_keys(page: Browser, tmp_path: Path) -> None:
     assert page.run("return getComputedStyle(document.body).backgroundColor") != before
     page.run("location.hash = '#t40-4'")
     page.wait("document.getElementById('t40-4').open")
+    # the contents list what is in the turn that is being read, and an opened card is in the address
+    page.wait("document.querySelector('.here .n').textContent === '40'")
+    assert page.text(".within .l") == [
+        "✓ Read /srv/ume/garden/plans/bed0.py",
+        "✓ Edit /srv/ume/garden/plans/bed0.py",
+        "✓ Bash python -m pytest tests/test_bed0.py -q",
+        "Bed 0 now gets 40 litres.",
+    ]
+    page.click("#t40-2 > summary")
+    assert page.run("return location.hash") == "#t40-2"
+    # what scrolls is reached with Tab, in every browser
+    page.click("#t40-2 > summary")
+    page.press("Tab")
+    assert page.run("return document.querySelector('#t40-2 pre').tabIndex") == 0
     assert silent(page)
 
 

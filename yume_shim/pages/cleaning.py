@@ -54,7 +54,7 @@ class Cleaner:
         room = limit + 4096
         head = self._safe(text[:room])[: limit * 3 // 4]
         tail = self._safe(text[-room:])[-(limit // 4) :]
-        return Words(f"{head}\n{FOLDED}\n{tail}", whole - limit)
+        return Words(f"{head}\n{FOLDED}\n{tail}", whole - limit, text.rstrip("\n").count("\n") + 1)
 
     def text(self, text: Any, limit: int = MAX_RESULT) -> str:
         """The same as plain text; "" for what is no text."""

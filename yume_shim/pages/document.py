@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 
 class Words(Value):
-    """Prose; `cut` is how many characters are not shown."""
+    """Prose; `cut` is how many characters are not shown, `lines` how many lines such a text has in all."""
 
     text: str
     cut: int = 0
+    lines: int = 0
 
 
 class Picture(Value):

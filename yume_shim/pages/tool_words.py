@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from yume_shim.pages.document import Picture, Words
+from yume_shim.pages.figures import plural
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -98,13 +101,12 @@ def size(call: Call) -> str:
     """How much the result is: `14 lines`, `+3 −1`, `2 images`."""
     if call.result is None:
         return "no result"
-    text = call.result.text
-    pictures = len(call.result.parts) - sum(hasattr(part, "text") for part in call.result.parts)
-    if pictures:
-        return f"{pictures} image{'s' if pictures > 1 else ''}"
-    cut = sum(getattr(part, "cut", 0) for part in call.result.parts)
-    count = lines_of(text)
-    return f"{count:,} line{'s' if count != 1 else ''}" + (f", {cut:,} characters not shown" if cut else "")
+    words = [part for part in call.result.parts if isinstance(part, Words)]
+    others = [part for part in call.result.parts if not isinstance(part, Words)]
+    if others:
+        images = all(isinstance(part, Picture) or part.kind == "image" for part in others)
+        return plural(len(others), "image" if images else "file")
+    return plural(sum(part.lines or lines_of(part.text) for part in words), "line")
 
 
 def lines_of(text: str) -> int:

@@ -15,7 +15,7 @@ from yume_shim.pages.html.coloured_code import coloured, terminal
 from yume_shim.pages.html.diffs import diff
 from yume_shim.pages.html.escaping import attribute, code, link_target, prose
 from yume_shim.pages.html.index_page import IndexEntry, index_page
-from yume_shim.pages.html.markdown import rendered
+from yume_shim.pages.html.markdown import first_words, rendered
 from yume_shim.pages.html.page import page
 from yume_shim.pages.readers.prompt_words import pieces
 from yume_shim.pages.readers.transcript import read_transcript
@@ -412,13 +412,14 @@ def test_the_terminal_gets_no_control_character() -> None:
         lambda n: rendered("[" * n),
         lambda n: rendered("![[" * (n // 3)),
         lambda n: rendered("**a*" * (n // 4)),
+        lambda n: first_words("![" * n + "- " * n + "> " * n, 6 * n),
         lambda n: coloured('"\\' * (n // 2), "py"),
         lambda n: coloured("/*" * (n // 2), "js"),
         lambda n: terminal("\x1b[1;" * (n // 4)),
         lambda n: pieces("<system-reminder>" * (n // 17)),
         lambda n: pieces("<command-name>" * (n // 14)),
     ],
-    ids=["brackets", "images", "emphasis", "quotes", "comments", "sequences", "reminders", "commands"],
+    ids=["brackets", "images", "emphasis", "marks", "quotes", "comments", "sequences", "reminders", "commands"],
 )
 def test_hostile_texts_take_linear_time(made) -> None:  # type: ignore[no-untyped-def]
     with cheap(8.0):  # each takes less than a second

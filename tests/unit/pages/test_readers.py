@@ -185,7 +185,13 @@ def test_an_agent_without_a_call_is_not_lost() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["anthropic-messages-agent", "overloaded-retries-with-backoff", "anthropic-messages-compact"]
+    "name",
+    [
+        "anthropic-messages-agent",
+        "overloaded-retries-with-backoff",
+        "anthropic-messages-compact",
+        "anthropic-messages-interrupt",
+    ],
 )
 def test_all_recordings_of_a_session_say_the_same(name: str) -> None:
     """The transcript and both dialects, as far as each of them says it."""
@@ -206,6 +212,53 @@ def test_all_recordings_of_a_session_say_the_same(name: str) -> None:
     firsts = [document.turns[0].prompt for document in documents]
     assert len({prompt.parts for prompt in firsts if prompt is not None}) == 1
     assert None not in firsts
+
+
+@pytest.mark.parametrize(
+    ("case", "kinds", "shown"),
+    [
+        # lines of the host that cannot be read do not fail the turn after them
+        ("bad-input", ("flat",), [("Still there?", [("answer", "Yes.")])]),
+        # the hook's and the command's own lines take no prompt's place
+        ("hook-model-switch", ("nested",), [("one", [("answer", "One.")]), ("two", [("answer", "Two.")])]),
+        # what the program answers itself is in `result` only
+        (
+            "hook-prompt-blocked",
+            ("nested",),
+            [
+                (
+                    "Here is a secret.",
+                    [("answer", "UserPromptSubmit operation blocked by hook:\n[sh .hooks/hook.sh]: no secrets")],
+                ),
+                ("What should I buy?", [("answer", "Fine.")]),
+            ],
+        ),
+        (
+            "background-command",
+            ("flat", "nested"),
+            [
+                (
+                    "Start it.",
+                    [
+                        ("ok", "Bash"),
+                        ("answer", "It is started."),
+                        ("notice", 'Background command "wait for the turn" completed (exit code 0)'),
+                    ],
+                ),
+                ("", [("answer", "It has ended.")]),
+            ],
+        ),
+    ],
+)
+def test_turns_of_recorded_streams(
+    case: str, kinds: tuple[str, ...], shown: list[tuple[str, list[tuple[str, str]]]]
+) -> None:
+    for kind in kinds:
+        document = read_document(str(GOLDEN / f"anthropic-messages-{case}" / "expected" / f"{kind}.jsonl"))
+        turns = [turn for turn in document.turns if turn.number]
+        asked = ["".join(part.text for part in turn.prompt.parts) for turn in turns]  # type: ignore[union-attr]
+        got = [[each for each in said(turn.items) if each[0] != "context"] for turn in turns]
+        assert (list(zip(asked, got, strict=True)), [turn.failure for turn in turns]) == (shown, [""] * len(turns))
 
 
 def test_every_golden_session_becomes_a_document_and_json() -> None:

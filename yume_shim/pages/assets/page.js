@@ -38,6 +38,7 @@
       if (entry && entry.hidden !== hide) entry.hidden = hide;
     }
     current = -1;
+    within();
     $("found").textContent = query ? (matches.length ? `${matches.length} found` : "nothing") : "";
     paint();
   }
@@ -127,11 +128,34 @@
     const entry = $(id + "-c");
     if (!entry || entry === here) return;
     here?.classList.remove("here"); entry.classList.add("here"); here = entry;
+    within();
     const list = entry.closest(".side");
     if (list && list.scrollHeight > list.clientHeight + 4) {
       const top = entry.offsetTop - list.clientHeight / 2;
       if (Math.abs(list.scrollTop - top) > list.clientHeight / 2.5) list.scrollTop = top;
     }
+  }
+
+  // the entry of the turn that is being read lists what is in it
+  const MOST_WITHIN = 300;
+  function label(item) {
+    if (item.dataset.kind === "tool") return [".st", ".name", ".arg"].map((part) => item.querySelector(part).textContent).join(" ");
+    if (item.dataset.kind === "answer") return item.querySelector("p, h3, h4, h5, h6, li, pre")?.textContent;
+    return ["mark", "error"].includes(item.dataset.kind) ? item.querySelector("p").textContent : "";
+  }
+  function within() {
+    document.querySelector(".within")?.remove();
+    const turn = here && $(here.id.slice(0, -2)), list = document.createElement("ol");
+    for (const item of turn?.querySelectorAll(":scope > .items > .item:not([hidden])") ?? []) {
+      const words = label(item)?.trim().slice(0, 120);
+      if (!words) continue;
+      const link = document.createElement("a"), text = document.createElement("span"), row = document.createElement("li");
+      link.href = "#" + item.id; text.className = isError(item) ? "l bad" : "l"; text.dir = "auto"; text.textContent = words;
+      link.append(text); row.append(link); list.append(row);
+      if (list.children.length >= MOST_WITHIN) break;
+    }
+    list.className = "within";
+    if (list.children.length > 1) here.append(list);
   }
 
   // ---- what is only needed for visible turns: local times, copy buttons
@@ -168,9 +192,11 @@
     button.textContent = done ? "Copied" : "Not allowed";
     setTimeout(() => { button.textContent = "Copy"; }, 1200);
   });
+  const near = new Set();
   const nearby = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) if (isIntersecting && !decorated.has(target)) {
-      decorated.add(target); decorate(target);
+    for (const { target, isIntersecting } of entries) {
+      isIntersecting ? near.add(target) : near.delete(target);
+      if (isIntersecting && !decorated.has(target)) { decorated.add(target); decorate(target); }
     }
   }, { rootMargin: "300px" });
   const reading = new IntersectionObserver((entries) => {
@@ -178,6 +204,8 @@
   }, { rootMargin: "-10% 0px -80% 0px" });
   const observe = (turn) => { nearby.observe(turn); reading.observe(turn); };
   for (const turn of main.querySelectorAll(":scope > .turn")) observe(turn);
+  const first = main.querySelector(":scope > .turn");
+  if (first) mark(first.id);
   const top = document.querySelector("header.top");
   if (top) decorate(top);
   for (const column of document.querySelectorAll("[data-turn]"))
@@ -193,6 +221,10 @@
     }
     target.scrollIntoView();
   }
+  main.addEventListener("click", (event) => {
+    const item = event.target.closest("summary")?.closest(".item[id]");
+    if (item) history.replaceState(null, "", "#" + item.id);
+  });
   addEventListener("hashchange", reveal);
   if (location.hash) reveal();
 
@@ -210,7 +242,13 @@
     e: () => fold(true), c: () => fold(false), x: () => $("errors")?.click(), t: theme, "?": () => $("help")?.showModal(),
     Escape: () => { if (query) { $("find").value = ""; query = ""; apply(); } },
   };
+  // every browser scrolls by keys what has the focus, not every one gives it to what scrolls
+  function reach() {
+    for (const turn of near) for (const box of turn.querySelectorAll("pre, .scroll, .detail"))
+      if (box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+  }
   addEventListener("keydown", (event) => {
+    if (event.key === "Tab") reach();
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog[open]")) return;
     const act = keys[event.key];
     if (act) { event.preventDefault(); act(); }

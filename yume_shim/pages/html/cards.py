@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 STATES = {"ok": ("✓", "done"), "error": ("✗", "failed"), "denied": ("⊘", "not permitted"), "open": ("…", "no result")}
 OPEN_DIFF = 60
 """Lines of a diff that is open from the start."""
+OPEN_TODOS = 20
+"""Entries of a to-do list that is open from the start: each change of a list is a call with all of it."""
 _TODO = {"completed": ("☑", "done"), "in_progress": ("◐", "doing"), "pending": ("☐", "open")}
 _PROSE_RESULTS = ("Task", "Agent", "WebFetch", "WebSearch", "ExitPlanMode", "AskUserQuestion", "Skill")
 
@@ -38,7 +40,7 @@ def card(call: Call, items: RenderItems) -> str:
     about = subject(call)
     return (
         f'<details class="item card {state}" id="{call.id}" data-kind="tool" data-tool="{attribute(call.name)}"{opened}><summary>'
-        f'<span class="st" title="{said}">{sign}</span><b class="name">{code(shown_name(call.name))}</b>'
+        f'<span class="st" role="img" aria-label="{said}" title="{said}">{sign}</span><b class="name">{code(shown_name(call.name))}</b>'
         f'<code class="arg" dir="ltr">{code(about)}</code><span class="meta">{_meta(call, hunks)}</span></summary>'
         f'<div class="body">{body}</div></details>'
     )
@@ -50,8 +52,10 @@ def _facts(call: Call) -> Json:
 
 
 def _is_open(call: Call, hunks: list[Json]) -> bool:
-    if call.name in ("TodoWrite", "AskUserQuestion", "ExitPlanMode"):
+    if call.name in ("AskUserQuestion", "ExitPlanMode"):
         return True
+    if call.name == "TodoWrite":
+        return len(todos_of(call.input)) <= OPEN_TODOS
     if call.result is not None and any(not isinstance(part, Words) for part in call.result.parts):
         return True
     return bool(hunks) and sum(len(hunk["lines"]) for hunk in hunks) <= OPEN_DIFF
@@ -128,7 +132,7 @@ def _todos(given: Json) -> str:
     for text, state in todos_of(given):
         sign, kind = _TODO.get(state, _TODO["pending"])
         rows.append(
-            f'<li class="{kind}" dir="auto"><span class="box" title="{kind}">{sign}</span> <span>{prose(text)}</span></li>'
+            f'<li class="{kind}" dir="auto"><span class="box" role="img" aria-label="{kind}">{sign}</span> <span>{prose(text)}</span></li>'
         )
     return f'<ul class="todos">{"".join(rows)}</ul>' if rows else fields(given)
 

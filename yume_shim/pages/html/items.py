@@ -7,7 +7,7 @@ from yume_shim.pages.document import Answer, Aside, Call, Mark, Prompt, Thinking
 from yume_shim.pages.html.cards import card
 from yume_shim.pages.html.charts import strip
 from yume_shim.pages.html.escaping import attribute, code, prose
-from yume_shim.pages.html.markdown import rendered
+from yume_shim.pages.html.markdown import first_words, rendered
 from yume_shim.pages.html.parts import cut_note, prose_parts
 
 TYPE_CHECKING = False
@@ -31,6 +31,8 @@ _PROMPTS = {"user": "User", "command": "Command", "notice": "Notice", "context":
 
 MAX_LATENCIES = 40
 """Times until an answer began that a title lists."""
+MAX_MODELS = 4
+"""Models that the line above a turn names."""
 
 
 def turn(found: Turn) -> str:
@@ -52,6 +54,8 @@ def turn_head(found: Turn) -> str:
     if first:
         title = f"each answer: {', '.join(figures.duration(each) for each in first[:MAX_LATENCIES])}"
         words.append(f'<span title="{title}">answer began after {figures.duration(first[0])}</span>')
+    models = dict.fromkeys(request.model for request in found.requests if request.model)
+    words += [f"<bdi>{code(name)}</bdi>" for name in list(models)[:MAX_MODELS]]
     if found.calls:
         words.append(figures.plural(found.calls, "call"))
     tokens = found.tokens
@@ -122,7 +126,7 @@ def _thinking(found: Thinking) -> str:
     text = found.words.text.strip()
     if not text:
         return f'<p class="item thinking kept" id="{found.id}" data-kind="thinking">Thinking <span class="meta">kept by the provider</span></p>'
-    first = prose(" ".join(text[:140].split()))
+    first = prose(first_words(text, 140))
     return (
         f'<details class="item thinking" id="{found.id}" data-kind="thinking"><summary><span>Thinking</span> <span class="peek" dir="auto">{first}</span>'
         f"</summary>{rendered(found.words.text)}{cut_note(found.words)}</details>"
@@ -158,10 +162,14 @@ def contents_entry(found: Turn) -> str:
         if found.prompt is not None
         else ""
     )
-    label = prose(" ".join(text[:300].split())[:110]) or (
+    label = prose(first_words(text, 110)) or (
         "Before the first prompt" if not found.number else "(prompt not in the stream)"
     )
-    bad = '<span class="dot bad" title="errors"></span>' if found.failure or found.errors else ""
+    bad = (
+        '<span class="dot bad" role="img" aria-label="errors" title="errors"></span>'
+        if found.failure or found.errors
+        else ""
+    )
     kind = found.prompt.kind if found.prompt is not None else "none"
     return (
         f'<li id="{found.id}-c" class="{attribute(kind)}"><a href="#{found.id}"><span class="n">{code(str(found.number or ""))}</span>'

@@ -21,6 +21,11 @@ MAX_MARKDOWN = 40_000
 """Characters of a text that are parsed; a longer one is shown as it is."""
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 _URL = re.compile(r"https?://[^\s<>\"'`\u0000-\u001f]{1,2000}")
+_MARKS = re.compile(
+    r"^ {0,8}(?:#{1,6} +|[-*+] +|> ?)+|\*{1,3}(?=\S)|(?<=\S)\*{1,3}|`+|~~|!?\[([^\[\]\n]{0,200})\]\([^()\n]{0,300}\)",
+    re.MULTILINE,
+)
+"""Marks whose text reads well without them."""
 _TASK = re.compile(r"^\[([ xX])\] ")
 _BLOCKS = {
     "paragraph": "p",
@@ -44,9 +49,16 @@ def rendered(text: str) -> str:
     if len(text) > MAX_MARKDOWN:
         return f'<div class="plain" dir="auto">{prose(text)}</div>'
     if not _looks_marked(text):  # most texts are a paragraph or two
-        return "".join(f'<p dir="auto">{_linked(part)}</p>' for part in text.split("\n\n") if part.strip())
+        return "".join(f'<p dir="auto">{_linked(part.strip())}</p>' for part in text.split("\n\n") if part.strip())
     tokens = _PARSER.parse(text)
     return "".join(_block(token, tokens, place) for place, token in enumerate(tokens))
+
+
+def first_words(text: str, limit: int) -> str:
+    """The beginning of a Markdown text on one line, without its marks."""
+    plain = _MARKS.sub(lambda found: found[1] or "", text[: 3 * limit])
+    words = " ".join(plain.split())
+    return words if len(words) <= limit else words[: limit - 1] + "…"
 
 
 def _looks_marked(text: str) -> bool:

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import os
 
-from yume_shim.pages.html.escaping import prose
+from yume_shim.pages.html.escaping import attribute
 
 _FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "assets")
 _ICON = "data:image/svg+xml;base64," + base64.b64encode(
@@ -50,7 +50,7 @@ def frame(title: str, body: str, scripts: tuple[str, ...] = ("page.js",), *, liv
         f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts, live=live)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
         '<meta name="color-scheme" content="light dark">\n<meta http-equiv="x-dns-prefetch-control" content="off">\n'
-        f'<title>{prose(title)}</title>\n<link rel="icon" href="{_ICON}">\n<style>{asset("page.css")}</style>\n</head>\n'
+        f'<title>{attribute(title)}</title>\n<link rel="icon" href="{_ICON}">\n<style>{asset("page.css")}</style>\n</head>\n'
         f"<body>\n{body}\n{codes}\n</body>\n</html>\n"
     )
 

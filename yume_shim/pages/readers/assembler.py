@@ -58,6 +58,7 @@ class DraftTurn:
         self.spans: list[Span] = []
         self.started = self.ended = prompt.at if prompt is not None else None
         self.failure = ""
+        self.interrupted = False
         self.calls = self.errors = self.retries = 0
 
     def seen(self, at: float | None) -> None:
@@ -175,6 +176,12 @@ class Assembler:
         if not scope and at is not None:
             self._last_at, self._answering = at, ""
 
+    def task_ended(self, at: float | None, call_id: str, summary: str, scope: str = "") -> None:
+        """A task has ended. One that its call waited for is told by the call's result."""
+        draft = self._calls.get(call_id)
+        if draft is None or draft.call.result is not None:
+            self.mark(at, "notice", summary, scope=scope)
+
     def denied(self, call_id: str) -> None:
         """A call that was not permitted."""
         draft = self._calls.get(call_id)
@@ -194,6 +201,7 @@ class Assembler:
                 turn.spans.append(Span("retry", at, at + wait_ms / 1000, cleaner.line(title)))
                 if not scope:
                     self._last_at = at + wait_ms / 1000
+        turn.interrupted = turn.interrupted or (kind == "interrupted" and not scope)
         if kind == "failure" and not scope:
             turn.failure = cleaner.line(detail or title)
 

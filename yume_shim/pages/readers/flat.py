@@ -5,6 +5,7 @@ from __future__ import annotations
 from yume_shim.pages.readers.facts import hunks_of
 from yume_shim.pages.readers.parts import parts_of
 from yume_shim.pages.readers.times import count, money, tokens_of
+from yume_shim.pages.readers.turn_ends import close_failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,8 +51,14 @@ class FlatReader:
             self._answers += 1
             made.used(str(self._answers), self._model, tokens_of(line), None, scope=scope)
         elif kind == "error":
-            self._begin()
-            made.mark(None, "failure", f"Error: {line.get('code')}", str(line.get("message") or ""), scope=scope)
+            # between turns it is about a line of the host
+            made.mark(
+                None,
+                "failure" if self._in_turn else "warning",
+                f"Error: {line.get('code')}",
+                str(line.get("message") or ""),
+                scope=scope,
+            )
         elif kind == "interrupt":
             made.mark(None, "interrupted", "Interrupted", str(line.get("reason") or ""), scope=scope)
         elif kind == "result":
@@ -59,11 +66,12 @@ class FlatReader:
         elif kind == "system":
             self._system(line, scope)
 
-    def _begin(self) -> None:
+    def _begin(self, *, asked: bool = True) -> None:
+        """A turn begins. `asked`: with a prompt of the host, not because a background task has ended."""
         if self._in_turn:
             return
         self._in_turn = True
-        parts = parts_of(self._prompts.pop(0), self._made.cleaner) if self._prompts else ()
+        parts = parts_of(self._prompts.pop(0), self._made.cleaner) if asked and self._prompts else ()
         self._made.prompt(None, "user", parts)
 
     def _piece(self, kind: str, line: Json, scope: str) -> None:
@@ -111,7 +119,9 @@ class FlatReader:
             self._model = made.model(line.get("model"))
         elif sub == "turn_started":
             self._in_turn = False
-            self._begin()
+            self._begin(asked="origin" not in line)
+        elif sub == "task_notification":
+            made.task_ended(None, str(line.get("tool_use_id")), str(line.get("summary") or ""), scope)
         elif sub == "retry":
             title = f"Request failed, attempt {count(line.get('attempt'))} of {count(line.get('max_retries'))}"
             status = line.get("status")
@@ -141,7 +151,5 @@ class FlatReader:
         self._in_turn = False
         total = money(line.get("total_cost_usd"))
         self.cost = total if total is not None else self.cost
-        if (line.get("is_error") or line.get("subtype") not in ("success", None)) and not self._made.turn.failure:
-            errors = line.get("errors")
-            text = "\n".join(map(str, errors)) if isinstance(errors, list) else ""
-            self._made.mark(None, "failure", f"The turn failed: {str(line.get('subtype')).replace('_', ' ')}", text)
+        if line.get("is_error") or line.get("subtype") not in ("success", None):
+            close_failed(self._made, None, line)

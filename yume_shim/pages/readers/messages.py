@@ -3,6 +3,7 @@ stream-json prints nearly alike."""
 
 from __future__ import annotations
 
+from yume_shim.pages.cleaning import MAX_LINE
 from yume_shim.pages.readers.assembler import ATTACHED
 from yume_shim.pages.readers.facts import facts_of
 from yume_shim.pages.readers.parts import blocks_of, parts_of
@@ -15,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from yume_shim.pages.document import MarkKind
     from yume_shim.pages.readers.assembler import Assembler
     from yume_shim.pages.readers.transcript import Price
     from yume_shim.types.blocks import Json
@@ -30,6 +32,8 @@ _DENIED = (
     "Error: Permission",
     "Error: The model requested permissions",
     "Error: Claude requested",
+    "Error: This command requires approval",
+    "Error: PreToolUse:",
 )
 
 
@@ -194,7 +198,13 @@ class MessageReader:
                 at, "failure", f"The turn failed: {category}" if category else "The turn failed", text, scope=scope
             )
         elif text.strip():
-            self._made.mark(at, "notice", text, scope=scope)
+            self._notice(at, "notice", text, scope)
+
+    def _notice(self, at: float | None, kind: MarkKind, text: str, scope: str) -> None:
+        """A text of the program: its first line, and all of it if that is not everything."""
+        first = text.strip().partition("\n")[0]
+        whole = first == text.strip() and len(first) <= MAX_LINE
+        self._made.mark(at, kind, first, "" if whole else text.strip("\n"), scope=scope)
 
     # ------------------------------------------------------------ system
 
@@ -218,9 +228,7 @@ class MessageReader:
             made.mark(at, "model", text or "Another model answers from here", scope=scope)
         elif text.strip() and kind not in ("turn_duration", "stop_hook_summary"):
             bad = line.get("level") in ("error", "warning")
-            made.mark(
-                at, "warning" if bad else "notice", text.partition("\n")[0], text if "\n" in text else "", scope=scope
-            )
+            self._notice(at, "warning" if bad else "notice", text, scope)
 
     def compaction(self, at: float | None, facts: Json, scope: str) -> None:
         """A summary replaced what was before."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from yume_shim.pages.readers.assembler import Assembler
 from yume_shim.pages.readers.flat import FlatReader
-from yume_shim.pages.readers.messages import MessageReader
+from yume_shim.pages.readers.messages import MessageReader, starts_turn
 from yume_shim.pages.readers.parts import parts_of
 from yume_shim.pages.readers.times import count, money, seconds_of
+from yume_shim.pages.readers.turn_ends import close_failed
 from yume_shim.text.codec import loads
 
 TYPE_CHECKING = False
@@ -95,6 +96,8 @@ class _NestedReader:
         self._reader = MessageReader(made, None)
         self._prompts = list(prompts)
         self._in_turn = False
+        self._answered = False
+        """The model said something in this turn."""
         self.title = self.session_id = self.folder = ""
         self.cost: float | None = None
 
@@ -109,6 +112,7 @@ class _NestedReader:
                 self._reader.user(line, at, scope)
         elif kind == "assistant":
             self._begin(at)
+            self._answered = self._answered or not scope
             self._reader.assistant(line, at, scope)
         elif kind == "result":
             self._ended(line, at)
@@ -125,7 +129,7 @@ class _NestedReader:
     def _begin(self, at: float | None, line: Json | None = None) -> None:
         """A turn begins: with the prompt on stdout, or the next one that is known."""
         if line is not None and not self._in_turn:
-            self._in_turn = not line.get("isSynthetic")
+            self._in_turn = starts_turn(line)
             if self._in_turn and self._prompts:
                 self._prompts.pop(0)
             self._reader.user(line, at, "")
@@ -157,27 +161,20 @@ class _NestedReader:
             self.title = str(line.get("title") or "")
         elif sub == "task_started" and isinstance(line.get("tool_use_id"), str) and line.get("subagent_type"):
             made.agent(line["tool_use_id"], str(line["subagent_type"]), str(line.get("description") or ""))
+        elif sub == "task_notification":
+            made.task_ended(at, str(line.get("tool_use_id")), str(line.get("summary") or ""), scope)
         elif sub == "informational":
             self._reader.system(line, at, scope)
 
     def _ended(self, line: Json, at: float | None) -> None:
         self._begin(at)
-        self._in_turn = False
         total = money(line.get("total_cost_usd"))
         self.cost = total if total is not None else self.cost
         if line.get("is_error") or line.get("subtype") not in ("success", None):
             close_failed(self._made, at, line)
-
-
-def close_failed(made: Assembler, at: float | None, line: Json) -> None:
-    """Mark a turn whose `result` says that it failed, unless its failure was shown already."""
-    if made.turn.failure:
-        return
-    errors = line.get("errors")
-    texts = [str(error) for error in errors] if isinstance(errors, list) else []
-    result = line.get("result")
-    text = "\n".join(texts) or (result if isinstance(result, str) else "")
-    made.mark(at, "failure", f"The turn failed: {str(line.get('subtype')).replace('_', ' ')}", text)
+        elif not self._answered and isinstance(line.get("result"), str):  # what the program itself said to a command
+            self._made.text(at, line["result"])
+        self._in_turn = self._answered = False
 
 
 def _has_results(line: Json) -> bool:
