@@ -103,6 +103,10 @@ def test_the_quick_way_prints_the_same_bytes(tmp_path: Path, form: str) -> None:
 def test_the_joined_delta_remembers_its_pieces() -> None:
     a, b, other = BlockDelta(0, "text", "a"), BlockDelta(0, "text", "b"), BlockDelta(1, "json", "{")
     assert joined([a, b, other]) == [BlockDelta(0, "text", "ab", ("a", "b")), other]
+    run = BlockDelta(0, "text", "xy", ("x", "y"))  # a decoder takes runs in one step
+    assert joined([a, run, b]) == [BlockDelta(0, "text", "axyb", ("a", "x", "y", "b"))]
+    assert joined([run, b]) == [BlockDelta(0, "text", "xyb", ("x", "y", "b"))]
+    assert joined([run, other]) == [run, other]
     assert joined([other, a, BlockEnded(0, Text("a")), b]) == [other, a, BlockEnded(0, Text("a")), b]
     assert joined([a]) == [a]
     assert joined([]) == []

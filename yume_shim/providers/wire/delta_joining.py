@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 
 def joined(events: list[ModelEvent]) -> list[ModelEvent]:
-    """The same events; each run of deltas of one block and kind is one delta that remembers its pieces."""
+    """The same events; each run of deltas of one block and kind is one delta that remembers its pieces,
+    those included that a decoder has joined."""
     if len(events) < 2:
         return events
     out: list[ModelEvent] = []
@@ -23,15 +24,16 @@ def joined(events: list[ModelEvent]) -> list[ModelEvent]:
                 first = None
             out.append(event)
         elif first is not None and event.kind == first.kind and event.index == first.index:
-            run.append(event.text)
+            run += event.pieces or (event.text,)
         else:
             if first is not None:
                 out.append(_whole(first, run))
-            first, run = event, [event.text]
+            first, run = event, list(event.pieces or (event.text,))
     if first is not None:
         out.append(_whole(first, run))
     return out
 
 
 def _whole(first: BlockDelta, run: list[str]) -> BlockDelta:
-    return first if len(run) == 1 else BlockDelta(first.index, first.kind, "".join(run), tuple(run))
+    alone = len(run) == (len(first.pieces) or 1)
+    return first if alone else BlockDelta(first.index, first.kind, "".join(run), tuple(run))
