@@ -27,9 +27,8 @@ def find_program(name: str, path: str, ending: str | None = None, owned: Iterabl
     (`shutil.which` costs its import, and searches the current folder on Windows.)"""
     endings = ENDINGS if ending is None else (ending,)
     owned = tuple(owned)
-    for folder in path.split(os.pathsep):
-        folder = folder.strip('"') if WINDOWS else folder
-        if not os.path.isabs(folder):
+    for folder in map(_unquoted, path.split(os.pathsep)):
+        if not _is_absolute(folder):
             continue
         for end in endings:
             full = os.path.join(folder, name + end)
@@ -53,8 +52,18 @@ def is_owned(path: str, folders: Iterable[str]) -> bool:
 def trusted_path(path: str, owned: Iterable[str]) -> str:
     """A PATH without relative folders and those in `owned`."""
     owned = tuple(owned)
-    parts = path.split(os.pathsep)
-    return os.pathsep.join(part for part in parts if os.path.isabs(part.strip('"')) and not is_owned(part, owned))
+    parts = map(_unquoted, path.split(os.pathsep))
+    return os.pathsep.join(part for part in parts if _is_absolute(part) and not is_owned(part, owned))
+
+
+def _unquoted(folder: str) -> str:
+    """A folder of PATH, which has quotes on Windows if its name contains `;`."""
+    return folder.strip('"') if WINDOWS else folder
+
+
+def _is_absolute(folder: str) -> bool:
+    """Whether it names one folder. (`\\x` does not: it is on the drive of the current folder.)"""
+    return os.path.isabs(folder) and (os.name != "nt" or bool(os.path.splitdrive(folder)[0]))
 
 
 def absolute_argv(argv: Sequence[str], env: Mapping[str, str]) -> list[str] | str:

@@ -38,6 +38,23 @@ def test_planted_programs_are_passed_over(tmp_path: Path, monkeypatch: pytest.Mo
     assert trusted_path(path, (str(work),)) == str(tmp_path / "bin")
 
 
+def test_quotes_around_a_folder_of_path_hide_it_from_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "WINDOWS", True)
+    work, real = tmp_path / "work", plant(tmp_path / "bin", "rg")
+    plant(work / "bin", "rg")
+    path = os.pathsep.join((f'"{work / "bin"}"', f'"{tmp_path / "bin"}"'))
+    assert trusted_path(path, (str(work),)) == str(tmp_path / "bin")
+    assert find_program("rg", path, ENDING, owned=(str(work),)) == real
+
+
+@pytest.mark.skipif(os.name != "nt", reason="elsewhere such a folder is absolute")
+def test_a_folder_of_path_without_a_drive_is_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(tmp_path / "bin", "rg")
+    monkeypatch.chdir(tmp_path)
+    path = os.path.splitdrive(tmp_path / "bin")[1]
+    assert find_program("rg", path) == trusted_path(path, ()) == ""
+
+
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
 def test_a_link_into_the_folder_counts_as_the_folder(tmp_path: Path) -> None:
     work = tmp_path / "work"

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -69,6 +70,15 @@ def test_the_end_of_a_process_is_seen(lacks: bool, monkeypatch: pytest.MonkeyPat
     with soon():
         await_exit(process, 60)
         assert process.wait() == 3
+
+
+def test_a_command_line_runs_in_the_shell_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ComSpec", "C:\\planted\\cmd.exe")
+    monkeypatch.setenv("SHELL", "/planted/sh")
+    process = start('echo "a b"&& echo c', shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    printed = process.communicate()[0].decode().replace('"', "").split()
+    end_group(process.pid)
+    assert (printed, process.returncode) == (["a", "b", "c"], 0)
 
 
 def test_nothing_outlives_us() -> None:
@@ -135,6 +145,17 @@ def test_a_lock_is_held_once(tmp_path: Path) -> None:
     os.close(handles[0])
     assert try_lock(handles[1], 100)
     os.close(handles[1])
+
+
+@pytest.mark.parametrize(
+    ("tag", "is_link"),
+    [(0, False), (0xA000000C, True), (0xA0000003, True), (0xA000001D, True), (0x8000001B, False), (0x9000601A, False)],
+    ids=["none", "symbolic link", "junction", "link of WSL", "program of the Store", "OneDrive"],
+)
+def test_every_kind_of_link_of_windows_is_known(tag: int, is_link: bool) -> None:
+    from yume_shim.system.windows.paths import leads_on
+
+    assert leads_on(SimpleNamespace(st_mode=0o100666, st_reparse_tag=tag)) is is_link  # type: ignore[arg-type]
 
 
 def test_a_file_is_replaced_while_somebody_reads_it(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import stat
 from yume_shim.text.windows_paths import NETWORK, is_short_name, share_of, spelled
 
 _ABSENT = (FileNotFoundError, NotADirectoryError)
-_LINK_TAGS = (0xA000000C, 0xA0000003)
-"""IO_REPARSE_TAG_SYMLINK and IO_REPARSE_TAG_MOUNT_POINT (junctions)."""
+_STANDS_FOR_ANOTHER = 0x20000000
+"""The bit of a reparse tag that says so (a name surrogate): symbolic links, junctions, links of WSL, which a bash of Git
+follows too. Files of OneDrive, and programs of the Store, have tags without it."""
 
 
 def final_path(path: str) -> tuple[str, bool, str]:
@@ -54,8 +55,8 @@ def own_shares() -> tuple[str, ...]:
 
 
 def leads_on(facts: os.stat_result) -> bool:
-    """Whether this is a symbolic link or a junction."""
-    return stat.S_ISLNK(facts.st_mode) or getattr(facts, "st_reparse_tag", 0) in _LINK_TAGS
+    """Whether this is a link of some kind: a symbolic link, a junction, a link of WSL."""
+    return stat.S_ISLNK(facts.st_mode) or bool(getattr(facts, "st_reparse_tag", 0) & _STANDS_FOR_ANOTHER)
 
 
 def _with_drive(real: str, plain: str) -> tuple[str, str]:

@@ -17,8 +17,9 @@ _SUSPENDED = 0x4
 _QUERY, _STILL_ACTIVE = 0x1000, 259
 
 
-def start(argv: list[str] | str, *, handles: Iterable[int] = (), **options: Any) -> Popen[bytes]:
-    """Start a process that does not run before it is in its job. `handles` cannot be passed on. Raises OSError."""
+def start(argv: list[str] | str, *, handles: Iterable[int] = (), shell: bool = False, **options: Any) -> Popen[bytes]:
+    """Start a process that does not run before it is in its job. `handles` cannot be passed on. `shell`: cmd.exe of the
+    system runs it, whatever the variable ComSpec names. Raises OSError."""
     if sys.platform != "win32":
         raise NotImplementedError
     import subprocess
@@ -27,6 +28,10 @@ def start(argv: list[str] | str, *, handles: Iterable[int] = (), **options: Any)
 
     if tuple(handles):
         raise OSError(0, "descriptors cannot be passed on")
+    if shell:
+        from yume_shim.system.windows.shell import system_root
+
+        argv = f'"{system_root()}\\System32\\cmd.exe" /d /s /c "{argv}"'
     job = Job()
     flags = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP | _SUSPENDED
     try:
