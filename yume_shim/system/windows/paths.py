@@ -14,8 +14,8 @@ from yume_shim.text.windows_paths import NETWORK, is_short_name, share_of, spell
 
 _ABSENT = (FileNotFoundError, NotADirectoryError)
 _STANDS_FOR_ANOTHER = 0x20000000
-"""The bit of a reparse tag that says so (a name surrogate): symbolic links, junctions, links of WSL, which a bash of Git
-follows too. Files of OneDrive, and programs of the Store, have tags without it."""
+"""The bit of a reparse tag that says so (a name surrogate): symbolic links, junctions, links of WSL, which a bash of
+Git follows too. Files of OneDrive, and programs of the Store, have tags without it."""
 
 
 def final_path(path: str) -> tuple[str, bool, str]:
