@@ -250,6 +250,19 @@ def test_budget_and_deadline_leave_the_rest_for_later(tmp_path: Path) -> None:
     assert [row["id"] for row in desk.rows()] == [f"t{n}" for n in range(8)]
 
 
+def test_the_budget_ends_tasks_that_go_on_and_counts_their_agents(tmp_path: Path) -> None:
+    looks = [[call("Glob", pattern="*.no")] for _ in range(20)]
+    child = [call("Agent", description="d", prompt="Say child", subagent_type="general-purpose")]
+    desk = Desk(tmp_path, *prompts(3), word0=[child, [say("Done.")]], child=looks, word1=[*looks])
+    code, _ = desk.run("-j", "2", "--max-budget-usd", "0.001", "--exit-codes", "detailed", "--", "--model", "sonnet")
+    assert code == CODES["budget"]
+    kinds = [row["error"]["kind"] for row in desk.rows()]
+    assert kinds == ["budget"] * len(kinds)
+    price = desk.rows()[0]["cost_usd"] / desk.rows()[0]["usage"]["input_tokens"]  # per token of input, with its output
+    asked = len(desk.model.requests)
+    assert 0.001 <= asked * 12 * price <= 0.001 + 2 * 12 * price + 1e-9  # two were in flight
+
+
 def test_every_request_keeps_to_the_rate(tmp_path: Path) -> None:
     """Those of tools and retries too: 3 + 3 + 1 requests, sent by three processes."""
     reads = [[call("Glob", pattern="*.no")], [call("Glob", pattern="*.no")], [say("Done.")]]

@@ -12,7 +12,6 @@ from yume_shim.app.lazy_mcp import LazyMcp
 from yume_shim.app.lazy_tasks import LazyTasks
 from yume_shim.app.providers import Providers
 from yume_shim.app.start import host_answers, offered_agent_tools
-from yume_shim.catalog.cost import cost_usd
 from yume_shim.config.credentials import tool_environment
 from yume_shim.engine.services import EngineServices
 from yume_shim.engine.session import Session
@@ -121,7 +120,7 @@ class Program:
             asker=self._open_asker(),
             provider_for=self._providers.provider_for,
             load_turn=lambda: load_turn(self._settings.host.output_format, startup.spec.endpoint.api),
-            cost=cost_usd,
+            cost=self._providers.cost,
             log=startup.log,
             secrets=startup.keys.secrets,
             refine=self._providers.refine,

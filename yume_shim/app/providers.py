@@ -6,9 +6,11 @@ import os
 import threading
 
 from yume_shim.app.models import CASSETTE_SCHEME
+from yume_shim.catalog.cost import cost_usd
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import ResponseFailed
 from yume_shim.types.folders import yume_folder
+from yume_shim.types.models import COST_DECIMALS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import BadInvocation
     from yume_shim.types.events import ModelEvent
-    from yume_shim.types.models import Credential, ModelSpec, Request
+    from yume_shim.types.models import Cost, Credential, ModelSpec, Request, Usage
     from yume_shim.types.ports import Cancel, Clock, HostChannel, Ids, KeySource, Provider
     from yume_shim.types.settings import Settings
 
@@ -30,9 +32,9 @@ if TYPE_CHECKING:
 class Providers:
     """One provider for each endpoint and API, made at its first request.
 
-    `provider_for` and `refine` run on the threads of loops (the session's and children's); `use_profile` on the stdin
-    reader's; `asked` on any thread that emits an event; `close` on the main thread at the end. The lock guards the
-    providers, the models asked so far and the cache of limits.
+    `provider_for`, `refine` and `cost` run on the threads of loops (the session's and children's); `use_profile` on the
+    stdin reader's; `asked` on any thread that emits an event; `close` on the main thread at the end. The lock guards
+    the providers, the models asked so far, the cache of limits and the cost.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Providers:
         self._asked: dict[str, ModelSpec] = {}
         self._limits: LimitsCache | None = None
         self._pauses: Pauses | None = None
+        self._spent = 0.0
 
     @property
     def profile(self) -> str:
@@ -96,6 +99,13 @@ class Providers:
     def learned(self, spec: ModelSpec) -> ModelSpec:
         """The model with what its refusals named, if anything was asked or learned in this process."""
         return spec if self._limits is None else self._limits.recall(spec)
+
+    def cost(self, spec: ModelSpec, usage: Usage) -> Cost:
+        """What one answer cost. Asked once for each."""
+        cost = cost_usd(spec, usage)
+        with self._lock:
+            self._spent = round(self._spent + cost.usd, COST_DECIMALS)
+        return cost
 
     def count(self, request: Request, cancel: Cancel) -> int | None:
         """The provider's count of a request; None if it has no endpoint for that, or did not answer."""
@@ -172,7 +182,7 @@ class Providers:
         if settings.host.request_permits:
             from yume_shim.providers.permits import asking_first
 
-            make = asking_first(make, spec, self._host)
+            make = asking_first(make, spec, self._host, lambda: self._spent)
         if not settings.network.share_limits or settings.env.get("YUME_TEST_CLOCK"):  # a fixed clock ends no pause
             return make
         from yume_shim.providers.keys.pauses import PausedProvider

@@ -9,14 +9,18 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from itertools import islice
 
 from yume_shim.batch.lanes import POLL, Lane
+from yume_shim.types.models import COST_DECIMALS
 from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Literal
+
+    Group = tuple[str, ...]
 
     from yume_shim.batch.out_file import OutFile
     from yume_shim.batch.task_file import Task
@@ -25,7 +29,9 @@ if TYPE_CHECKING:
     Stop = Literal["", "interrupted", "budget", "deadline", "out"]
 
 LOOK_AHEAD = 200
-"""Waiting tasks that are looked through for one that fits the worker's process, or whose provider may be asked now."""
+"""Groups of waiting tasks that are looked through for one whose provider may be asked now."""
+NEVER = -1.0
+"""In place of a wait: the request may not be sent at all."""
 RATE_ERRORS = frozenset({"rate_limit", "overloaded"})
 """After these a task goes back to the queue."""
 
@@ -77,6 +83,7 @@ class _Waits:
         """Of the last one."""
         self.tickets: set[str] = set()
         self.tokens = 0
+        self.cost = 0.0
 
     def settle(self, worker: str, lane: Lane, tokens: int, *, ended: bool = False) -> None:
         """The task has needed so many tokens by now."""
@@ -93,9 +100,16 @@ class Coordinator:
     ) -> None:
         self._out, self._limits, self._clock = out, limits, clock
         self._lock = threading.Lock()
-        self._waiting = deque(task for task in tasks if task.id not in out.finished)
-        self._resumed = len(tasks) - len(self._waiting)
-        self._total = len(tasks)
+        self._waiting: dict[Group, deque[Task]] = {}
+        """By group, none of them empty."""
+        self._resumed, self._total = 0, len(tasks)
+        for task in tasks:
+            if task.id in out.finished:
+                self._resumed += 1
+            else:
+                self._waiting.setdefault(task.group, deque()).append(task)
+        self._before: dict[str, Json] = dict(out.dropped)
+        """By id: what the tries so far have used, of this run and of rows that are asked again."""
         self._tries: dict[str, int] = {}
         self._running: dict[str, tuple[Task, str]] = {}
         """By worker: its task and the lane that it was started in."""
@@ -103,18 +117,20 @@ class Coordinator:
         self._lost: dict[str, str] = {}
         """By worker that was given up: the task that it had. Another worker has it since."""
         self._lanes: dict[str, Lane] = {}
-        self._lane_of: dict[tuple[str, ...], str] = {}
+        self._lane_of: dict[Group, str] = {}
+        self._lane_of_model: dict[str, str] = {}
+        """The best guess for groups that had no process yet."""
         self._started = clock()
         self._stopped: Stop = ""
         self._done = 0
         self._failed: dict[str, int] = {}
         self._problems: dict[str, int] = {}
         self._tokens = 0
-        self._cost = sum(out.finished.values())
+        self._cost: float = sum(out.finished.values()) + sum(row["cost_usd"] for row in out.dropped.values())
         self._cost_here = 0.0
         self._cost_unknown = False
 
-    def next(self, worker: str, group: tuple[str, ...] | None) -> Order:
+    def next(self, worker: str, group: Group | None) -> Order:
         """Work for a worker whose process can run tasks of `group` (None = it has no process). A worker that asks again
         has not got the last answer: it gets the same task."""
         with self._lock:
@@ -124,25 +140,27 @@ class Coordinator:
             self._check_limits()
             if self._stopped or (not self._waiting and not self._running):
                 return Order()
-            place, shortest = self._choose(group)
-            if place < 0:
+            chosen, shortest = self._choose(group)
+            if chosen is None:
                 return Order(wait_s=min(shortest, POLL))
-            task = self._waiting[place]
-            del self._waiting[place]
-            name = self._lane_of.get(task.group, "")
+            task = self._waiting[chosen].popleft()
+            if not self._waiting[chosen]:
+                del self._waiting[chosen]
+            name = self._lane_name(task)
             self._lane(name).start()
             self._running[worker] = (task, name)
             self._tries[task.id] = self._tries.get(task.id, 0) + 1
             return Order(task, tries=self._tries[task.id])
 
-    def provider(self, group: tuple[str, ...], name: str) -> None:
+    def provider(self, group: Group, name: str) -> None:
         """A process of the group has said which provider it asks."""
         with self._lock:
-            self._lane_of[group] = name
+            self._lane_of[group] = self._lane_of_model[_model_of(group)] = name
 
-    def permit(self, worker: str, ticket: str, provider: str, tokens: int) -> float:
-        """Seconds until a request of the worker's task may be sent; 0 = now. `tokens`: what the task has needed so
-        far. A worker asks again, with the same ticket, when the time has come."""
+    def permit(self, worker: str, ticket: str, provider: str, tokens: int, cost_usd: float = 0.0) -> float:
+        """Seconds until a request of the worker's task may be sent; 0 = now, NEVER = the budget is used up. `tokens`
+        and `cost_usd`: what the task has needed so far. A worker asks again, with the same ticket, when the time has
+        come."""
         with self._lock:
             if worker not in self._running:
                 return 0.0
@@ -151,6 +169,9 @@ class Coordinator:
             waits.settle(worker, self._lane(waits.lane), tokens)
             waits.lane = provider
             waits.tickets.add(ticket)
+            waits.cost = max(waits.cost, cost_usd)
+            if self._limits.budget_usd and self._spent() >= self._limits.budget_usd:
+                return NEVER
             return self._lane(provider).permit(worker, ticket, task.size)
 
     def refused(self, worker: str, seconds: float) -> None:
@@ -174,21 +195,23 @@ class Coordinator:
                 self._lane(waits.lane).forget(waits.tickets)
             self._tokens += tokens
             self._count_cost(row)
-            row = {**row, "attempts": self._tries[task.id]}
+            row = self._with_earlier_tries({**row, "attempts": 1})
             again = kind == "worker" or kind in RATE_ERRORS
             if kind == "interrupted" or (again and self._stopped):
-                self._waiting.appendleft(task)  # not finished: a later run asks it again
+                self._put_back(task)  # not finished: a later run asks it again
                 return
             if again and self._tries[task.id] < self._limits.tries:
-                self._waiting.append(task)
+                self._before[task.id] = row
+                self._waiting.setdefault(task.group, deque()).append(task)
                 return
             try:
                 self._out.append(row)
             except OSError:
-                self._waiting.appendleft(task)
+                self._put_back(task)
                 self._stopped = "out"
                 raise
             self._done += 1
+            self._before.pop(task.id, None)
             if kind:
                 self._failed[kind] = self._failed.get(kind, 0) + 1
             for problem in row.get("problems", ()):
@@ -240,29 +263,45 @@ class Coordinator:
                 self._out.sort(places)
             self._out.close()
 
-    def _choose(self, group: tuple[str, ...] | None) -> tuple[int, float]:
-        """(the place of a task that may start now, or -1; seconds until one may). One of the worker's own group first:
-        it needs no new process."""
-        shortest, found = POLL, -1
-        waits: dict[str, float] = {}
-        for place, task in enumerate(self._waiting):
-            if place >= LOOK_AHEAD:
-                break
-            if found >= 0 and task.group != group:
-                continue
-            name = self._lane_of.get(task.group, "")
+    def _choose(self, group: Group | None) -> tuple[Group | None, float]:
+        """(the group whose next task may start now, or None; seconds until one may). The worker's own group first: it
+        needs no new process; then the first in IN."""
+        found, shortest = None, POLL
+        first, waits = self._total, dict[str, float]()
+        own = (group,) if group is not None and group in self._waiting else ()
+        for candidate in (*own, *islice(self._waiting, LOOK_AHEAD)):
+            task = self._waiting[candidate][0]
+            name = self._lane_name(task)
             wait = waits.get(name)
             if wait is None:
                 wait = waits[name] = self._lane(name).wait(task.size)
             if wait > 0:
                 shortest = min(shortest, wait)
-            elif task.group == group:
-                return place, 0.0
-            elif found < 0:
-                found = place
-                if group is None:
-                    break
+            elif candidate == group:
+                return candidate, 0.0
+            elif task.index < first:
+                found, first = candidate, task.index
         return found, shortest
+
+    def _put_back(self, task: Task) -> None:
+        self._waiting.setdefault(task.group, deque()).appendleft(task)
+
+    def _with_earlier_tries(self, row: Json) -> Json:
+        """The row with what earlier tries of its task have used."""
+        before = self._before.get(row["id"])
+        if before is None:
+            return row
+        usage = before.get("usage") or {}
+        both = {name: count + usage.get(name, 0) for name, count in (row.get("usage") or usage).items()}
+        return {
+            **row,
+            "usage": both if row.get("usage") else usage,
+            "cost_usd": round(float(row.get("cost_usd") or 0) + before["cost_usd"], COST_DECIMALS),
+            "attempts": row["attempts"] + before["attempts"],
+        }
+
+    def _lane_name(self, task: Task) -> str:
+        return self._lane_of.get(task.group) or self._lane_of_model.get(_model_of(task.group), "")
 
     def _lane(self, name: str) -> Lane:
         if name not in self._lanes:
@@ -282,7 +321,13 @@ class Coordinator:
         """Will the budget probably last for one task more than those that run?"""
         finished = self._resumed + self._done
         mean = self._cost / finished if finished else 0.0
-        return self._cost + mean * (len(self._running) + 1) <= self._limits.budget_usd
+        running = sum(max(mean, self._waits[worker].cost if worker in self._waits else 0.0) for worker in self._running)
+        budget = self._limits.budget_usd
+        return self._spent() < budget and self._cost + running + mean <= budget
+
+    def _spent(self) -> float:
+        """With what is known of the tasks that run."""
+        return self._cost + sum(waits.cost for waits in self._waits.values())
 
     def _count_late(self, worker: str, row: Json, tokens: int) -> None:
         """A worker that was given up has ended its task after all. Only what it spent counts, and only once; a report
@@ -296,3 +341,7 @@ class Coordinator:
         self._cost += cost
         self._cost_here += cost
         self._cost_unknown = self._cost_unknown or bool(row.get("cost_unknown"))
+
+
+def _model_of(group: Group) -> str:
+    return next((flag for flag in group[1:] if flag.startswith("--model=")), "")

@@ -42,6 +42,8 @@ class OutFile:
         self._synced = 0.0
         self.finished: dict[str, float] = {}
         """The ids of earlier runs' rows, and what each cost."""
+        self.dropped: dict[str, Json] = {}
+        """Of the rows that are to be asked again: what they have used."""
         try:
             if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
                 raise BadInvocation(f"{path} is no ordinary file: --resume could not read it")  # opening a pipe waits
@@ -116,6 +118,8 @@ class OutFile:
                 elif keep(row):
                     kept[row["id"]] = (start, len(line))
                     self.finished[row["id"]] = float(row.get("cost_usd") or 0)
+                else:
+                    self.dropped[row["id"]] = _used(row)
         if bad and (bad < count or not _is_torn(line.rstrip(b"\r\n"))):
             raise BadInvocation(f"{self.path}: line {bad} is no row of a batch; nothing was changed")
         if count and (len(kept) < count or not line.endswith(b"\n")):
@@ -162,6 +166,15 @@ def _row(line: bytes) -> Json | None:
     except ValueError:
         return None
     return row if isinstance(row, dict) and isinstance(row.get("id"), str) and "result" in row else None
+
+
+def _used(row: Json) -> Json:
+    """What a row says of the tries of its task."""
+    return {
+        "usage": row.get("usage") or {},
+        "cost_usd": float(row.get("cost_usd") or 0),
+        "attempts": row.get("attempts") or 1,
+    }
 
 
 def _is_torn(line: bytes) -> bool:

@@ -54,8 +54,8 @@ class CoordinatorActor:
     def provider(self, group: tuple[str, ...], name: str) -> None:
         self._run.provider(group, name)
 
-    def permit(self, worker: str, ticket: str, provider: str, tokens: int) -> float:
-        return self._run.permit(worker, ticket, provider, tokens)
+    def permit(self, worker: str, ticket: str, provider: str, tokens: int, cost_usd: float) -> float:
+        return self._run.permit(worker, ticket, provider, tokens, cost_usd)
 
     def refused(self, worker: str, seconds: float) -> None:
         self._run.refused(worker, seconds)
@@ -123,8 +123,8 @@ class RemoteDesk:
     def provider(self, group: tuple[str, ...], name: str) -> None:
         self._ask("provider", group, name)
 
-    def permit(self, worker: str, ticket: str, provider: str, tokens: int) -> float:
-        seconds: float = self._ask("permit", worker, ticket, provider, tokens)
+    def permit(self, worker: str, ticket: str, provider: str, tokens: int, cost_usd: float) -> float:
+        seconds: float = self._ask("permit", worker, ticket, provider, tokens, cost_usd)
         return seconds
 
     def refused(self, worker: str, seconds: float) -> None:

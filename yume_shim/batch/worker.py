@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
         def next(self, worker: str, group: tuple[str, ...] | None) -> Order: ...
         def provider(self, group: tuple[str, ...], name: str) -> None: ...
-        def permit(self, worker: str, ticket: str, provider: str, tokens: int) -> float: ...
+        def permit(self, worker: str, ticket: str, provider: str, tokens: int, cost_usd: float) -> float: ...
         def refused(self, worker: str, seconds: float) -> None: ...
         def done(self, worker: str, row: Json, tokens: int) -> None: ...
         def stopped(self) -> Stop: ...
@@ -160,6 +160,11 @@ class Worker:
                 if now > interrupted + STOP_GRACE_S:
                     process.kill()
                     raise ProcessEnded("it did not stop in time")
+            elif turn.refused:
+                kind = "budget" if turn.cost else "interrupted"  # what has cost nothing yet may be asked again
+                turn.error = {"kind": kind, "message": "the budget of the run is used up"}
+                process.send({"type": "interrupt"})
+                interrupted = now
             elif now > end:
                 turn.error = {"kind": "timeout", "message": f"no result after {self._settings.task_timeout_s:g} s"}
                 process.send({"type": "interrupt"})
@@ -171,8 +176,12 @@ class Worker:
                     process.send({"type": "interrupt"})
                     interrupted = now
 
-    def _permit(self, ticket: str, provider: str) -> float:
-        return self._desk.permit(self._name, ticket, provider, self._turn.tokens)
+    def _permit(self, ticket: str, about: Json) -> float:
+        turn = self._turn
+        turn.spend(float(about.get("spent_usd", 0)))
+        seconds = self._desk.permit(self._name, ticket, about["provider"], turn.tokens, turn.cost)
+        turn.refused = turn.refused or seconds < 0
+        return seconds
 
     def _take(self, line: Json, task: Task, turn: Turn, process: ShimProcess) -> None:
         turn.take(line)
@@ -203,6 +212,11 @@ class Turn:
         self.ended = False
         self.error: Json = {}
         self.tokens = 0
+        self.cost = 0.0
+        """What it has cost so far, its agents included."""
+        self.refused = False
+        """A request of it was not permitted."""
+        self._spent_before: float | None = None
         self._fits_schema = fits_schema
         self._result: Json = {}
         self._said: Json = {}
@@ -212,7 +226,7 @@ class Turn:
         """Keep what matters of a line."""
         match line.get("type"), line.get("subtype"):
             case "usage", _:
-                self.tokens += sum(n for name, n in line.items() if name.endswith("_tokens") and isinstance(n, int))
+                self.tokens += sum(line.get(name, 0) for name in USAGE)  # reasoning is a part of the output
             case "error", _:
                 self._said = line
             case "system", "error":
@@ -220,6 +234,12 @@ class Turn:
             case "result", _ if line.get("prompt_id") == self.prompt:
                 self._result = line
                 self.ended = True
+
+    def spend(self, spent_usd: float) -> None:
+        """The process has spent so much by now, on the tasks before this one too."""
+        if self._spent_before is None:
+            self._spent_before = spent_usd
+        self.cost = spent_usd - self._spent_before
 
     def row(self) -> Json:
         """The task's part of a row of OUT."""
@@ -230,7 +250,7 @@ class Turn:
             row["error"] = error
         if "structured_output" in result:
             row["structured_output"] = result["structured_output"]
-        row |= {"usage": result.get("usage", {}), "cost_usd": result.get("total_cost_usd", 0)}
+        row |= {"usage": _usage(result), "cost_usd": result.get("total_cost_usd", 0)}
         for flag in ("cost_unknown", "cost_estimated"):
             if flag in result:
                 row[flag] = True
@@ -262,6 +282,13 @@ class Turn:
         return found
 
 
+USAGE = {
+    "input_tokens": "inputTokens",
+    "output_tokens": "outputTokens",
+    "cache_creation_input_tokens": "cacheCreationInputTokens",
+    "cache_read_input_tokens": "cacheReadInputTokens",
+}
+"""Tokens of a row, and their names in `modelUsage`."""
 SUBTYPE_KINDS = {
     "error_auth": "auth",
     "error_max_turns": "turns",
@@ -270,6 +297,12 @@ SUBTYPE_KINDS = {
     "cancelled": "interrupted",
 }
 """Results whose subtype says more than an `error` line could."""
+
+
+def _usage(result: Json) -> Json:
+    """Tokens of all models that the task has asked: those of its agents are in its cost, too."""
+    models = result.get("modelUsage", {}).values()
+    return {name: sum(model.get(field, 0) for model in models) for name, field in USAGE.items()} if result else {}
 
 
 def new_uuid() -> str:

@@ -44,7 +44,7 @@ def question_line(event: Question) -> Json:
         question = TrustFolder(cwd=event.cwd, left_out=list(event.left_out))  # type: ignore[arg-type]  # LeftOut.line
         return ControlRequest(request_id=event.ask_id, request=question)
     if isinstance(event, PermitAsked):
-        permit = RequestPermit(provider=event.provider, model=event.model)
+        permit = RequestPermit(provider=event.provider, model=event.model, spent_usd=event.spent_usd)
         return ControlRequest(request_id=event.ask_id, request=permit)
     if isinstance(event, HookAsked):
         callback = HookCallback(callback_id=event.callback_id, input=event.input, tool_use_id=event.call_id)

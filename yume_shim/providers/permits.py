@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     Make = Callable[[Credential], Provider]
 
 
-def asking_first(make: Make, spec: ModelSpec, host: HostChannel) -> Make:
-    """The same maker of providers, which ask first."""
-    return lambda credential: PermitProvider(make(credential), spec, host)
+def asking_first(make: Make, spec: ModelSpec, host: HostChannel, spent: Callable[[], float]) -> Make:
+    """The same maker of providers, which ask first. `spent`: the cost of the process so far."""
+    return lambda credential: PermitProvider(make(credential), spec, host, spent)
 
 
 class PermitProvider:
     """Implements `types.ports.Provider` around another."""
 
-    def __init__(self, provider: Provider, spec: ModelSpec, host: HostChannel) -> None:
-        self._provider, self._endpoint, self._host = provider, spec.endpoint.name, host
+    def __init__(self, provider: Provider, spec: ModelSpec, host: HostChannel, spent: Callable[[], float]) -> None:
+        self._provider, self._endpoint, self._host, self._spent = provider, spec.endpoint.name, host, spent
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
         """The events of one response, once the host has answered."""
         try:
             self._host.ask(
-                lambda ask_id: PermitAsked(ask_id, self._endpoint, request.model.id),
+                lambda ask_id: PermitAsked(ask_id, self._endpoint, request.model.id, self._spent()),
                 timeout_s=NO_LIMIT,
                 cancel=cancel,
                 withdraw=QuestionWithdrawn,

@@ -679,11 +679,12 @@ export namespace Flat {
     cwd: string;
     left_out: LeftOut[];
   }
-  /** May a request be sent to this model now? Asked in flat with `--request-permits`, for hosts that keep several processes to one rate. The request is sent when the answer has come, whatever it says. */
+  /** May a request be sent to this model now? Asked in flat with `--request-permits`, for hosts that keep several processes to one rate or budget. The request is sent when the answer has come, whatever it says. `spent_usd` is the cost of all answers of this process so far, those of agents and cleared conversations too. */
   interface RequestPermit {
     subtype: "request_permit";
     provider: string;
     model: string;
+    spent_usd: number;
   }
   /** One place of a unified diff. `lines` begin with a blank, `-`, `+` or `\`. */
   interface Hunk {
@@ -1361,11 +1362,12 @@ export namespace StreamJson {
     cwd: string;
     left_out: LeftOut[];
   }
-  /** May a request be sent to this model now? Asked in flat with `--request-permits`, for hosts that keep several processes to one rate. The request is sent when the answer has come, whatever it says. */
+  /** May a request be sent to this model now? Asked in flat with `--request-permits`, for hosts that keep several processes to one rate or budget. The request is sent when the answer has come, whatever it says. `spent_usd` is the cost of all answers of this process so far, those of agents and cleared conversations too. */
   interface RequestPermit {
     subtype: "request_permit";
     provider: string;
     model: string;
+    spent_usd: number;
   }
   /** The limit that is used most, in the Claude CLI's words. `resetsAt` is in seconds since 1970. */
   interface RateLimitInfo {

@@ -93,6 +93,8 @@ class PermitAsked(Value):
     ask_id: str
     provider: str
     model: str
+    spent_usd: float = 0.0
+    """The cost of this process so far."""
 
 
 class FileAsked(Value):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.unit.batch.test_lanes import Clock
-from yume_shim.batch.coordinator import Coordinator, Limits
+from yume_shim.batch.coordinator import NEVER, Coordinator, Limits
 from yume_shim.batch.out_file import OutFile
 from yume_shim.batch.task_file import Task
 
@@ -131,6 +131,48 @@ def test_the_budget_counts_what_runs_and_what_earlier_runs_spent(tmp_path: Path)
     later = Run(tmp_path, 5, budget_usd=1.0)
     assert later.it.next("a", None).task is None  # 0.9 spent, 0.3 expected by the rows of before
     assert later.it.counts().resumed == 3
+
+
+def test_a_running_task_gets_no_request_beyond_the_budget(tmp_path: Path) -> None:
+    run = Run(tmp_path, 3, budget_usd=1.0)
+    assert run.it.next("a", None).task is not None
+    assert run.it.next("b", None).task is not None
+    assert run.it.permit("a", "1", "anthropic", 0, 0.0) == 0
+    assert run.it.permit("b", "2", "anthropic", 0, 0.4) == 0
+    assert run.it.permit("a", "3", "anthropic", 0, 0.6) == NEVER
+    run.done("a", "t0", "budget", cost=0.6)
+    assert run.it.permit("b", "4", "anthropic", 0, 0.4) == NEVER
+    run.done("b", "t1", "interrupted", cost=0.4)
+    assert run.it.next("a", None).task is None
+    assert (run.it.stopped(), run.rows()) == ("budget", [("t0", "budget", 1)])
+
+
+def test_a_row_has_what_all_tries_of_its_task_have_used(tmp_path: Path) -> None:
+    for tries in (
+        ((0.5, "rate_limit"), (0.25, "rate_limit")),
+        ((0.25, ""),),
+    ):  # an earlier run, and one with --retry-errors
+        out = OutFile(str(tmp_path / "out"), resume=True, keep=lambda row: not row.get("error"))
+        it = Coordinator([Task("t", 0, ({},))], out, Limits(tries=2, budget_usd=9.0), Clock())
+        for cost, kind in tries:
+            assert it.next("a", None).task is not None
+            row = {"id": "t", "result": "", "usage": {"input_tokens": 4}, "cost_usd": cost}
+            it.done("a", row | ({"error": {"kind": kind}} if kind else {}), 4)
+        it.finish(None)
+    (row,) = [json.loads(line) for line in (tmp_path / "out").read_bytes().splitlines()]
+    assert (row["cost_usd"], row["usage"], row["attempts"]) == (1.0, {"input_tokens": 12}, 3)
+
+
+def test_a_provider_that_must_wait_holds_up_no_other(tmp_path: Path) -> None:
+    out = OutFile(str(tmp_path / "out"), resume=True, keep=lambda _: True)
+    slow = [Task(f"s{n}", n, ({},), flags=("--model=slow",)) for n in range(300)]
+    it = Coordinator([*slow, Task("q", 300, ({},), flags=("--model=quick",))], out, Limits(workers=2), Clock())
+    task = it.next("a", None).task
+    assert task is not None
+    it.provider(task.group, "slow")
+    it.permit("a", "1", "slow", 0)
+    it.refused("a", 600)
+    assert it.next("b", None).task == Task("q", 300, ({},), flags=("--model=quick",))
 
 
 def test_tokens_are_debited_while_a_task_goes_on(tmp_path: Path) -> None:

@@ -233,11 +233,13 @@ class TrustFolder(Record):
 @record
 class RequestPermit(Record):
     """May a request be sent to this model now? Asked in flat with `--request-permits`, for hosts that keep several
-    processes to one rate. The request is sent when the answer has come, whatever it says."""
+    processes to one rate or budget. The request is sent when the answer has come, whatever it says. `spent_usd` is the
+    cost of all answers of this process so far, those of agents and cleared conversations too."""
 
     subtype: Literal["request_permit"] = "request_permit"
     provider: str
     model: str
+    spent_usd: float
 
 
 @record
