@@ -133,6 +133,15 @@ def test_an_image_that_must_be_scaled_names_pillow(tmp_path: Path) -> None:
     assert picture not in sent
 
 
+@pytest.mark.parametrize("extra", ["azure", "bedrock", "mcp", "otel", "ray"])
+def test_an_extra_is_named_whichever_part_of_its_package_is_missing(extra: str) -> None:
+    """Others install a part of `azure` and of `opentelemetry`."""
+    (package,) = (package for package in PACKAGES.values() if package.extra == extra)
+    for module in (package.module, package.module.partition(".")[0], f"{package.module}.more"):
+        message = missing_package(ModuleNotFoundError(name=module)) or ""
+        assert message.endswith(f"pip install 'yume_shim[{extra}]'"), module
+
+
 def test_every_package_of_the_table_is_one_that_the_program_imports() -> None:
     assert missing_package(ModuleNotFoundError(name="numpy")) is None
     assert missing_package(ModuleNotFoundError(name="mcp.client.auth")) == (

@@ -191,7 +191,7 @@ def test_unknown_settings_are_reported_and_shown_by_doctor(desk: Desk, form: str
 
 
 BROKEN = {
-    '{\n"permissions": {"allow": ["Bash"],\n}': "line 3: it is not valid JSON",
+    '{\n"permissions": {"allow": ["Bash"]\n': "line 3: it is not valid JSON",
     "[]": "line 1: it is not a JSON object",
     '{"model": "m",\n"permissions": {"allow": "Bash"}}': "line 2: `permissions.allow` must be a list of strings",
     '{"permissions": ["Bash"]}': "line 1: `permissions` must be an object",

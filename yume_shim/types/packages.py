@@ -9,7 +9,8 @@ class Package(Value):
     """A package of the registry."""
 
     module: str
-    """What is imported."""
+    """What is imported. A name with a dot is in a package to which others add as well: google-genai brings
+    opentelemetry without its SDK."""
     name: str
     """What is installed."""
     job: str
@@ -37,7 +38,7 @@ PACKAGES = {
         Package("tiktoken", "tiktoken", "Exact token counts"),
         Package("tree_sitter", "tree-sitter", "Judging shell commands"),
         Package("tree_sitter_bash", "tree-sitter-bash", "Judging shell commands"),
-        Package("opentelemetry", "opentelemetry-sdk", "Telemetry", "otel"),
+        Package("opentelemetry.sdk", "opentelemetry-sdk", "Telemetry", "otel"),
         Package("ray", "ray", "Running a batch on a cluster", "ray"),
         Package("mcp", "mcp", "Signing in to MCP servers", "mcp"),
         Package("boto3", "boto3", "Signing in to Amazon Bedrock", "bedrock"),
@@ -54,8 +55,8 @@ def install_command(package: Package) -> str:
 
 def missing_package(error: ImportError) -> str | None:
     """What the user reads when one of the packages cannot be imported; None if the import failed for another reason."""
-    module = error.name or ""
-    package = PACKAGES.get(module) or PACKAGES.get(module.partition(".")[0])
+    top = (error.name or "").partition(".")[0]  # of azure.identity, azure may be what is missing
+    package = next((package for package in PACKAGES.values() if package.module.partition(".")[0] == top), None)
     if package is None:
         return None
     return f"{package.job} needs the package {package.name}, which cannot be imported: {install_command(package)}"

@@ -145,7 +145,7 @@ def session_lines(projects: str) -> Iterator[Line]:
     else:
         found = recent(projects, 100_000)
         damaged = [path for path, _, _ in found[:_LOOKED_AT] if look(path) is None]
-        text = f"{projects}, {len(found):,} sessions"
+        text = f"{projects}, {len(found):,} session{'' if len(found) == 1 else 's'}"
         if damaged:
             text += f"; not a session: {', '.join(os.path.basename(path) for path in damaged)}"
         yield Line(SESSIONS, "folder", "off" if damaged else "ok", text)
