@@ -42,6 +42,7 @@ PART = (
     "tests/unit/host/test_writer.py",
     "tests/unit/config",
     "tests/test_windows_files.py",
+    "tests/test_platform_seam.py::test_this_python_has_every_name_that_is_used",
     "tests/test_golden_tools.py",
 )
 """What CI runs, and SESSIONS beside it: what hosts and models see, and where systems differ."""

@@ -99,11 +99,31 @@ def test_nothing_of_one_system_is_used_outside_its_room() -> None:
         ("signal.Signals.SIGHUP; signal.Signals['SIGKILL']", ["1: signal.SIGHUP", "1: signal.SIGKILL"]),
         ("open(b'/dev/null'); f'/proc/{x}'; '/var/run'", ["1: b'/dev/null'", "1: '/proc/'", "1: '/var/run'"]),
         ("socket.send_fds(a, b, c); shutil.chown(x)", ["1: socket.send_fds", "1: shutil.chown"]),
-        ("import selectors, socket; os.devnull; '/development'", []),
+        ("import selectors, socket; os.devnull; '/development'; os.EX_OK", []),
+        ("subprocess.os.fork(); sys.modules['os'].getuid()", ["1: os.fork", "1: os.getuid"]),
+        ("from signal import Signals; Signals.SIGKILL; os.EX_USAGE", ["1: os.EX_USAGE", "1: signal.SIGKILL"]),
+        ("import_module(name='fcntl'); getattr(os, x)()", ["1: import fcntl", "1: os.?"]),
+        ("from importlib import import_module as f", ["1: from importlib import import_module as f"]),
+        ("import os.path as p; os.__getattribute__", ["1: import os.path as p", "1: os.__getattribute__"]),
+        ("s.recvmsg(1); loop.add_reader(f, g); '//proc/1'", ["1: '//proc/1'", "1: .add_reader", "1: .recvmsg"]),
+        ("mmap.MAP_SHARED; socket.SO_PEERCRED", ["1: mmap.MAP_SHARED", "1: socket.SO_PEERCRED"]),
     ],
 )
 def test_the_check_finds_it(code: str, found: list[str]) -> None:
     assert sorted(seam.uses(code)) == sorted(found)
+
+
+def test_processes_are_started_in_the_rooms_only() -> None:
+    code = "subprocess.run([]); os.system(x); Popen(a)\nfrom subprocess import Popen, check_output; start(a); x: Popen"
+    found = ["1: Popen()", "1: os.system()", "1: subprocess.run()", "2: from subprocess import check_output"]
+    assert sorted(seam.starts(code)) == found
+
+
+def test_this_python_has_every_name_that_is_used(tmp_path: Path) -> None:
+    """On Windows this finds what the lists of the check do not know."""
+    assert list(seam.missing_names(str(PACKAGE))) == []
+    (tmp_path / "x.py").write_text("import errno, os\nos.nothing()\nfrom errno import ENOTHING\nerrno.EINVAL\n")
+    assert sorted(seam.missing_names(str(tmp_path))) == ["x.py:2: os.nothing", "x.py:3: errno.ENOTHING"]
 
 
 def test_what_macos_lacks_is_used_on_linux_only() -> None:
