@@ -74,4 +74,5 @@ def test_an_interrupt_while_the_program_loads_prints_nothing(any_world: HostWorl
             running.kill()
         assert b"yume_shim/app" not in done.stderr
         assert b"yume_shim/config" not in done.stderr
-        assert done.code in (130, -signal.SIGINT)
+        own = done.stderr.startswith(b"Fatal Python error: init_")  # of the interpreter, before it could run anything
+        assert done.code in (130, -signal.SIGINT) or (own and done.code == 1)

@@ -128,6 +128,17 @@ def test_moderately_deep_values_pass(module: ModuleType, deep: Any) -> None:
     assert json.loads(module.dumps(deep)) == deep
 
 
+@BOTH
+@pytest.mark.parametrize("depth", [1_025, 5_000])
+def test_values_that_are_too_deep_are_not_read(module: ModuleType, depth: int) -> None:
+    """With every version of Python: some write what hosts cannot read."""
+    with pytest.raises(ValueError, match="nested too deeply for JSON"):
+        module.loads(b'{"a":' * (depth - 1) + b"[]" + b"}" * (depth - 1))
+    assert module.loads_object(b'{"a":' + b"[" * depth + b"]" * depth + b"}") is None
+    wide = b'{"a":"[{","b":[' + b"[{}]," * depth + b"1]}"
+    assert len(module.loads_object(wide)["b"]) == depth + 1
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [(b'{"a": 1}', {"a": 1}), ("{}", {}), (b"[1]", None), ("null", None), (b"{", None), (b"", None)],
