@@ -176,7 +176,8 @@ class Catalog:
         settings = self._settings if self._flagged_provider in ("", name) else _unflagged(self._settings)
         row, env, asked = self._rows[name], settings.env, settings.endpoint
         own = row.get("base_url", "")
-        base = asked.api_base or next((env[v] for v in row.get("base_url_vars", ()) if env.get(v)), own)
+        variable = next((v for v in row.get("base_url_vars", ()) if env.get(v)), "")
+        base = asked.api_base or env.get(variable, own)
         api = self._api(asked.api) or row["api"]
         limits = row.get("tells_limits", "") if api == row["api"] else ""
         if base != own and row.get("tells_limits_when_own"):
@@ -186,7 +187,7 @@ class Catalog:
         if "bare_host_port" in row or "paths" in row:
             base = _completed(base, row, api)
         if row["api"] != "replay" and (base or (address and not row.get("address_by_sign_in"))):
-            base = _checked_url(base, name)
+            base = _checked_url(base, name, "" if asked.api_base else variable)
         return Endpoint(
             name=name,
             api=api,
@@ -407,15 +408,20 @@ def _without_login(url: str) -> str:
     return shown_address(url)
 
 
-def _checked_url(url: str, name: str) -> str:
+def _checked_url(url: str, name: str, variable: str) -> str:
     if not url:
-        raise BadInvocation(f"provider '{name}' has no default address: give --api-base URL")
+        raise BadInvocation(f"provider '{name}' has no default address: give --api-base URL", provider=name)
     scheme, mark, rest = url.partition("://")
     host = rest.partition("/")[0]
     if scheme.lower() not in ("http", "https") or not mark or not host or any(c in url for c in " \t\r\n"):
-        shown = _without_login(url)
-        raise BadInvocation(f"bad base URL '{shown}': it must look like http://host[:port]/path or https://host/path")
+        problem = "it must look like http://host[:port]/path or https://host/path"
+        raise _bad_url(url, name, variable, problem)
     port = host.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
     if port and not (port.isdigit() and 0 < int(port) < 65536):
-        raise BadInvocation(f"bad base URL '{_without_login(url)}': '{port}' is not a port number")
+        raise _bad_url(url, name, variable, f"'{port}' is not a port number")
     return url.rstrip("/")
+
+
+def _bad_url(url: str, name: str, variable: str, problem: str) -> BadInvocation:
+    place = f" in ${variable}" if variable else f" of provider '{name}'"
+    return BadInvocation(f"bad base URL '{_without_login(url)}'{place}: {problem}", provider=name)

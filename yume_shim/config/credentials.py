@@ -74,10 +74,13 @@ def check_places(
 
 def missing_key(endpoint: Endpoint, settings: Settings, *, profile: str | None = None) -> BadInvocation:
     """The error for an endpoint without a key; it lists all places that were checked."""
+    from yume_shim.config.key_doubts import near_variables
+
     places = check_places(endpoint, settings, profile=profile)
     checked = [f"{place.name} ({place.note})" if place.warning else place.name for place in places]
     return BadInvocation(
-        f"no key for provider '{endpoint.name}': looked at {', '.join(checked)}. "
+        f"no key for provider '{endpoint.name}': looked at {', '.join(checked)}"
+        f"{near_variables(endpoint, settings.env)}. "
         "Set one of them (`yume-shim init` asks for it), or choose another provider with --provider.",
         kind="auth",
         provider=endpoint.name,

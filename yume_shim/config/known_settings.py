@@ -253,24 +253,34 @@ OTHER_VARIABLES: Mapping[str, str] = {
 
 def check_config(config: Mapping[str, Any], path: str) -> list[str]:
     """Warnings about unknown keys, at every level. Raises BadInvocation for a value of a wrong type."""
-    return list(_check(config, _TREE, path, ""))
+    warnings = []
+    for text, wrong in config_mistakes(config, path):
+        if wrong:
+            raise BadInvocation(text)
+        warnings.append(text)
+    return warnings
 
 
-def _check(table: Mapping[str, Any], tree: Mapping[str, Any], path: str, above: str) -> Iterator[str]:
+def config_mistakes(config: Mapping[str, Any], path: str) -> Iterator[tuple[str, bool]]:
+    """(message, is it a value of a wrong type?) of everything that is not as it should be."""
+    return _check(config, _TREE, path, "")
+
+
+def _check(table: Mapping[str, Any], tree: Mapping[str, Any], path: str, above: str) -> Iterator[tuple[str, bool]]:
     for key, item in table.items():
         known = tree.get(key, tree.get("*"))
         name = f"{above}{key}"
         if known is None:
             what = f"[{name}]" if isinstance(item, dict) else f"`{name}`"
-            yield with_line(path, f"{path}: unknown setting {what}.{did_you_mean(key, tree)}")
+            yield with_line(path, f"{path}: unknown setting {what}.{did_you_mean(key, tree)}"), False
         elif isinstance(known, Setting):
             expected, good = KINDS[known.kind]
             if not good(item):
-                raise BadInvocation(f"{_place(path, name)}: `{name}` must be {expected}")
+                yield f"{_place(path, name)}: `{name}` must be {expected}", True
         elif isinstance(item, dict):
             yield from _check(item, known, path, f"{name}.")
         elif not above:  # deeper ones are checked, and named better, where they are read
-            raise BadInvocation(f"{_place(path, name)}: `{name}` must be a table")
+            yield f"{_place(path, name)}: `{name}` must be a table", True
 
 
 def _place(path: str, name: str) -> str:

@@ -62,7 +62,10 @@ def read_config(path: str, log: Callable[[str, str], None], *, required: bool) -
         return tomllib.loads(raw.decode("utf-8"))
     except RecursionError:
         raise BadInvocation(f"the config file {path} is not valid TOML: it is nested too deep") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise BadInvocation(f"the config file {path} is not valid TOML: line {line} is not UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
         raise BadInvocation(f"the config file {path} is not valid TOML: {error}") from None
 
 

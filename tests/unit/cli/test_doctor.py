@@ -67,6 +67,46 @@ def test_a_missing_key_is_the_thing_to_do_next(tmp_path: Path) -> None:
     assert KEY not in json.dumps(found)
 
 
+def test_what_may_be_meant_for_the_key_is_named(tmp_path: Path) -> None:
+    """Another variable, another provider's key, a key with its quotation marks."""
+    found = checks(tmp_path, OPENAI_API_KEY=f'"{KEY}"', ANTHROPIC_APIKEY=KEY)
+    assert found["next"] == "export ANTHROPIC_API_KEY=… (or run: yume-shim init --provider openai, whose key is there)"
+    assert named(found, "Keys", "anthropic")["text"].endswith("; $ANTHROPIC_APIKEY is set, but not read")
+    quoted = named(found, "Keys", "openai")
+    assert (quoted["state"], "quotation marks" in quoted["text"]) == ("off", True)
+    found = checks(tmp_path, ANTHROPIC_API_KEY="sk-…")
+    assert named(found, "Keys", "anthropic")["state"] == "wrong"
+    assert found["next"] == "enter ANTHROPIC_API_KEY again"
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_an_address_that_is_none_hides_nothing_else(provider: str, tmp_path: Path) -> None:
+    chosen, variable = provider == "anthropic", f"{provider.upper()}_BASE_URL"
+    found = checks(tmp_path, **{variable: "localhost:80", "ANTHROPIC_API_KEY": KEY}, **bash_for_windows())
+    line = named(found, *(("Model", "address") if chosen else ("Keys", provider)))
+    assert (line["state"], f"${variable}" in line["text"]) == ("wrong" if chosen else "off", True)
+    assert found["ok"] is not chosen
+    assert line["todo"].startswith(f"give the address of {provider}: ")
+    assert named(found, "Sessions", "folder")["state"] == "off"
+
+
+def test_every_mistake_of_the_config_file_has_its_line(tmp_path: Path) -> None:
+    (tmp_path / ".yume").mkdir()
+    config = tmp_path / ".yume" / "config.toml"
+    config.write_text('provider = 3\nmodle = "x"\n[timeouts]\nconnect = "soon"\n')
+    lines = [check for check in checks(tmp_path)["checks"] if check["name"] == "config"]
+    assert [(line["state"], f"line {at}: " in line["text"]) for line, at in zip(lines, (1, 2, 4), strict=True)] == [
+        ("wrong", True),
+        ("off", True),
+        ("wrong", True),
+    ]
+    config.write_bytes(b'model = "m"\n# \xff\n')
+    assert "line 2 is not UTF-8" in named(checks(tmp_path), "Files", "config")["text"]
+    config.unlink()
+    config.mkdir()
+    assert named(checks(tmp_path), "Files", "config")["state"] == "wrong"
+
+
 def test_a_broken_config_file_hides_nothing_else(tmp_path: Path) -> None:
     (tmp_path / ".yume").mkdir()
     config = tmp_path / ".yume" / "config.toml"

@@ -33,7 +33,7 @@ _LOOKED_AT = 20
 
 def file_lines(env: Mapping[str, str], cwd: str, managed: str = "") -> Iterator[Line]:
     """The state of every file that a start here reads."""
-    yield _config_line(env)
+    yield from _config_lines(env)
     users, folder = os.path.join(claude_folder(env), "settings.json"), os.path.join(cwd, ".claude")
     yield from _settings_lines("user", users)
     for name, file in (("project", "settings.json"), ("local", "settings.local.json")):
@@ -55,22 +55,27 @@ def file_lines(env: Mapping[str, str], cwd: str, managed: str = "") -> Iterator[
         yield from _json_lines(name, path, contents)
 
 
-def _config_line(env: Mapping[str, str]) -> Line:
-    from yume_shim.config.known_settings import check_config, with_line
+def _config_lines(env: Mapping[str, str]) -> Iterator[Line]:
+    from yume_shim.config.known_settings import config_mistakes, with_line
 
     named = env.get("YUME_CONFIG", "")
     path = named or os.path.join(yume_folder(env), "config.toml")
-    noted: list[str] = []
+    unread: list[str] = []
     try:
-        config = read_config(path, lambda level, text: noted.append(text), required=bool(named))
-        noted += check_config(config, path)
+        config = read_config(path, lambda level, text: unread.append(text), required=bool(named))
     except BadInvocation as error:
-        return Line(FILES, "config", "wrong", with_line(path, error.message), f"edit {path}")
-    if noted:
-        return Line(FILES, "config", "off", "; ".join(noted), f"edit {path}")
-    if not os.path.exists(path):
-        return Line(FILES, "config", "off", f"{path} (does not exist)", "yume-shim init writes one")
-    return Line(FILES, "config", "ok", path)
+        yield Line(FILES, "config", "wrong", with_line(path, error.message), f"edit {path}")
+        return
+    if unread:
+        yield Line(FILES, "config", "wrong", unread[0], f"make {path} a file that you can read")
+        return
+    found = list(islice(config_mistakes(config, path), MAX_SHOWN))
+    for text, wrong in found:
+        yield Line(FILES, "config", "wrong" if wrong else "off", text, f"edit {path}")
+    if not found and not os.path.exists(path):
+        yield Line(FILES, "config", "off", f"{path} (does not exist)", "yume-shim init writes one")
+    elif not found:
+        yield Line(FILES, "config", "ok", path)
 
 
 def _settings_lines(name: str, path: str) -> Iterator[Line]:

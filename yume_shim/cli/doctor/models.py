@@ -6,6 +6,7 @@ from yume_shim.catalog.cost import has_price, with_listed_window
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.cli.doctor.line import Line
 from yume_shim.config.credentials import check_places, find_credential, find_keys
+from yume_shim.config.key_doubts import key_doubt, near_variables
 from yume_shim.providers.load import known_apis
 from yume_shim.text.redact import shown_address
 from yume_shim.types.errors import BadInvocation
@@ -14,10 +15,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from yume_shim.types.models import Endpoint, ModelSpec
+    from yume_shim.cli.doctor.line import State
+    from yume_shim.types.models import Credential, Endpoint, ModelSpec
     from yume_shim.types.settings import Settings
 
 MODEL, KEYS, LIVE = "Model", "Keys", "Endpoints, asked now"
+_ADDRESS = "give the address of {}: --api-base, base_url in the config file, or its variable"
 REPLAY = "replay"
 """The API of recordings: it has no address, no key and no models of its own."""
 
@@ -26,26 +29,26 @@ class ModelFacts:
     """What the settings choose: `spec` is None if that does not name a model, and `error` says why."""
 
     def __init__(self, settings: Settings, model: str, provider: str) -> None:
-        self.settings, self.spec, self.error = settings, None, ""
+        self.settings, self.spec, self.error, self._named = settings, None, "", bool(model or provider)
+        self._badly_placed = ""
+        self._misplaced: list[Line] = []
+        """Other providers whose addresses cannot be used."""
         self.catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
         try:
             asked = model or self.catalog.configured()[0]
             self.spec = with_listed_window(self.catalog.resolve(asked, provider))
         except BadInvocation as error:
-            self.error = error.message
+            self.error, self._badly_placed = error.message, error.provider
 
     spec: ModelSpec | None
 
     def lines(self) -> Iterator[Line]:
         """Provider, model, address, and the models that take over."""
         if self.spec is None:
-            yield Line(
-                MODEL,
-                "model",
-                "wrong",
-                self.error,
-                "name one with --model, or run: yume-shim init (yume-shim models lists them)",
-            )
+            todo = "name one with --model, or run: yume-shim init (yume-shim models lists them)"
+            if self._badly_placed:
+                todo = _ADDRESS.format(self._badly_placed)
+            yield Line(MODEL, "address" if self._badly_placed else "model", "wrong", self.error, todo)
             return
         endpoint, spec = self.spec.endpoint, self.spec
         yield Line(MODEL, "provider", "ok", f"{endpoint.name}, wire API {endpoint.api}")
@@ -61,37 +64,51 @@ class ModelFacts:
     def key_lines(self) -> Iterator[Line]:
         """Names and places of keys, never a part of one."""
         chosen = self.spec.endpoint if self.spec is not None else None
-        if chosen is not None:
-            yield self._chosen_key(chosen)
-        without = []
+        without, others = [], []
         for endpoint in self._endpoints():
-            credential = find_credential(endpoint, self.settings)
             name = endpoint.name
             if chosen is not None and name == chosen.name:
                 continue
+            credential = find_credential(endpoint, self.settings)
             if credential is None:
-                without.append(endpoint.name)
+                without.append(name)
             elif credential.kind != "none":
-                yield Line(KEYS, endpoint.name, "ok", f"from {credential.source}")
+                others.append(_found_key(name, credential, needed=False))
+        if chosen is not None:
+            yield self._chosen_key(chosen, "" if self._named or not others else others[0].name)
+        yield from (*others, *self._misplaced)
         if without:
             yield Line(KEYS, "no key", "off", ", ".join(without), "yume-shim auth shows where keys are looked for")
 
-    def _chosen_key(self, endpoint: Endpoint) -> Line:
+    def _chosen_key(self, endpoint: Endpoint, other: str) -> Line:
+        """`other`: a provider whose key is there, if nobody has chosen this one."""
         credential = find_credential(endpoint, self.settings)
         if credential is None:
             looked = ", ".join(place.name for place in check_places(endpoint, self.settings))
+            looked += near_variables(endpoint, self.settings.env)
             name = endpoint.key_vars[0] if endpoint.key_vars else "YUME_API_KEY"
-            todo = f"export {name}=… (or run: yume-shim init --provider {endpoint.name})"
+            instead = f"{other}, whose key is there" if other else endpoint.name
+            todo = f"export {name}=… (or run: yume-shim init --provider {instead})"
             return Line(KEYS, endpoint.name, "wrong", f"none found: looked at {looked}", todo)
         if endpoint.sign_in:
             return Line(KEYS, endpoint.name, "ok", f"signs in with {endpoint.sign_in}")
-        found = "needs none" if credential.kind == "none" else f"from {credential.source}"
-        return Line(KEYS, endpoint.name, "ok", found)
+        if credential.kind == "none":
+            return Line(KEYS, endpoint.name, "ok", "needs none")
+        return _found_key(endpoint.name, credential, needed=True)
 
     def _endpoints(self) -> list[Endpoint]:
-        apis = known_apis()
-        rows = (self.catalog.endpoint(name, address=False) for name in self.catalog.names())
-        return [endpoint for endpoint in rows if endpoint.api in apis]
+        apis, found = known_apis(), []
+        self._misplaced.clear()
+        for name in self.catalog.names():
+            try:
+                endpoint = self.catalog.endpoint(name, address=False)
+            except BadInvocation as error:
+                if name != self._badly_placed:
+                    self._misplaced.append(Line(KEYS, name, "off", error.message, _ADDRESS.format(name)))
+                continue
+            if endpoint.api in apis:
+                found.append(endpoint)
+        return found
 
     def live_lines(self) -> Iterator[Line]:
         """One request to each endpoint that has a key, or an entry in the configuration, side by side."""
@@ -141,6 +158,13 @@ class ModelFacts:
 
 
 _AT_ONCE = 8
+
+
+def _found_key(name: str, credential: Credential, *, needed: bool) -> Line:
+    if doubt := key_doubt(credential.key):
+        state: State = "wrong" if needed else "off"
+        return Line(KEYS, name, state, f"from {credential.source}: {doubt}", f"enter {credential.source} again")
+    return Line(KEYS, name, "ok", f"from {credential.source}")
 
 
 def _price(spec: ModelSpec) -> str:
