@@ -52,7 +52,7 @@ class Flag(Value):
 
 
 def _switch(names: str, text: str, status: Status = "honoured", *, ours: bool = False) -> Flag:
-    return Flag(tuple(names.split()), "switch", text, status=status, ours=ours)
+    return Flag(tuple(names.split()), "switch", text, "", (), status, ours)
 
 
 def _value(

@@ -13,17 +13,20 @@ nothing, and Python imports as ever, which also writes the file for the next sta
 
 from __future__ import annotations
 
+import os
 import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
-from _io import FileIO
+from _imp import _fix_co_filename  # type: ignore[attr-defined]
+from _stat import ST_MTIME, ST_SIZE
 from _thread import _count
 from marshal import loads
-from os import sep, stat
+from os import O_RDONLY, close, read, sep, stat
+from os import open as open_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from types import CodeType, ModuleType
     from typing import Any
 
@@ -32,6 +35,9 @@ HEAD_BYTES = 16
 """Of a file in `__pycache__`: Python's number, flags (0: compared by time and size), time and size of the source."""
 PLAIN = MAGIC_NUMBER + bytes(4)
 LOW_32_BITS = 0xFFFFFFFF
+READ = O_RDONLY | getattr(os, "O_BINARY", 0)
+MOST_BYTES = 1 << 16
+"""Python loads what is larger."""
 _ENDING = f".{sys.implementation.cache_tag}.pyc"
 _CACHE = f"{sep}__pycache__{sep}"
 
@@ -53,19 +59,20 @@ class OwnModules:
         """The module, with its code already read; None for all that others shall find."""
         if not path or not name.startswith(PACKAGE):
             return None
-        folder, last = path[0], name[name.rfind(".") + 1 :]
+        folder = path[0]
+        above, _, last = name.rpartition(".")
         source = f"{folder}{sep}{last}.py"
         cached = f"{folder}{_CACHE}{last}{_ENDING}"
         code = _code(source, cached)
         if code is not None:
-            return _spec(name, source, cached, code)
+            return _spec(name, source, cached, code, above)
         folder = f"{folder}{sep}{last}"
         source = f"{folder}{sep}__init__.py"
         cached = f"{folder}{_CACHE}__init__{_ENDING}"
         code = _code(source, cached)
         if code is None:
             return None
-        spec = _spec(name, source, cached, code)
+        spec = _spec(name, source, cached, code, name)
         spec.submodule_search_locations = [folder]
         return spec
 
@@ -74,12 +81,13 @@ class Loader(SourceFileLoader):
     """Python's own loader of source files, which has the code already when it is first asked."""
 
     code: CodeType | None = None
+    facts: Mapping[str, object] = {}
+    """The attributes that Python would look for in vain and then set: each miss is an exception."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module with the attributes that Python would look for in vain and then set: each miss is an exception."""
+        """An empty module with these attributes."""
         module = Module(spec.name)
-        known = {"__file__": spec.origin, "__cached__": spec.cached, "__loader__": self, "__package__": spec.parent}
-        module.__dict__.update(known)
+        module.__dict__.update(self.facts)
         return module
 
     def exec_module(self, module: ModuleType) -> None:
@@ -92,10 +100,13 @@ class Loader(SourceFileLoader):
 
 
 def find_own_modules() -> None:
-    """Put the finder before the others, unless Python was told to keep its files elsewhere or to optimise them."""
+    """Put the finder before the others, unless Python was told to keep its files elsewhere, to optimise them, or to
+    report each import."""
     usual = sys.pycache_prefix is None and not sys.flags.optimize and sys.implementation.cache_tag
-    if usual and OwnModules not in sys.meta_path:
+    reported = "importtime" in sys._xoptions or "PYTHONPROFILEIMPORTTIME" in os.environ
+    if usual and not reported and OwnModules not in sys.meta_path:
         sys.meta_path.insert(0, OwnModules)  # pyright: ignore[reportArgumentType]
+        sys.modules["__future__"].__class__ = Module  # each of our modules begins with an import from it
 
 
 def load_words() -> None:
@@ -156,22 +167,30 @@ def load_in_order(names: Sequence[str], threads: int = 0) -> None:
 def _code(source: str, cached: str) -> CodeType | None:
     """The code in `cached`, if it is that of `source` as it is now."""
     try:
-        with FileIO(cached) as file:
-            data = file.readall()
-        now = stat(source)
+        file = open_file(cached, READ)
+        try:
+            data = read(file, MOST_BYTES)
+        finally:
+            close(file)
+        now: Any = stat(source)
     except OSError:
         return None
-    named = (int(now.st_mtime) & LOW_32_BITS).to_bytes(4, "little") + (now.st_size & LOW_32_BITS).to_bytes(4, "little")
-    if data[:HEAD_BYTES] != PLAIN + named:
+    named = (now[ST_MTIME] & LOW_32_BITS) | (now[ST_SIZE] & LOW_32_BITS) << 32
+    if not data.startswith(PLAIN + named.to_bytes(8, "little")) or len(data) == MOST_BYTES:
         return None
-    code: CodeType = loads(memoryview(data)[HEAD_BYTES:])
+    try:
+        code: CodeType = loads(memoryview(data)[HEAD_BYTES:])
+    except (EOFError, ValueError, TypeError):  # not all of it was read
+        return None
+    _fix_co_filename(code, source)  # the folder may have been moved since
     return code
 
 
-def _spec(name: str, source: str, cached: str, code: CodeType) -> ModuleSpec:
+def _spec(name: str, source: str, cached: str, code: CodeType, package: str) -> ModuleSpec:
     loader = Loader(name, source)
     loader.code = code
-    spec = ModuleSpec(name, loader, origin=source)
+    loader.facts = {"__file__": source, "__cached__": cached, "__loader__": loader, "__package__": package}
+    spec: Any = ModuleSpec(name, loader, origin=source)
     spec.has_location = True
-    spec.cached = cached
-    return spec
+    spec._initializing = False  # each `import` of a loaded module asks for it: a miss is an exception
+    return spec  # type: ignore[no-any-return]

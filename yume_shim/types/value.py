@@ -11,7 +11,8 @@ of each start, plus 6 ms to import the module. A subclass of `Value` has the sam
 defaults, equality by value, repr, `__match_args__`, no assignment) without generated code, and is made once: a class
 decorator would have to make every class a second time to give it slots. What only instances need is prepared when the
 first one is made, since most classes of a plain turn have none. Type checkers read subclasses as frozen dataclasses
-through PEP 681.
+through PEP 681. At run time they have the methods of `Value` and not the class itself as a base: nothing is an instance
+of it, and a value has no subclasses.
 """
 
 from __future__ import annotations
@@ -37,9 +38,16 @@ else:
         def __new__(kind, name, bases, body):
             """The class, with slots for its annotated names; class attributes become defaults."""
             names = tuple(body.get("__annotations__", ()))
-            body["_defaults"] = {name: body.pop(name) for name in names if name in body}
+            defaults = body["_defaults"] = {}
+            for field in names:
+                if field in body:
+                    defaults[field] = body.pop(field)
             body["__slots__"] = body["__match_args__"] = names
-            return type.__new__(kind, name, bases, body)
+            if bases:
+                if bases != (Value,):
+                    raise TypeError(f"{name}: a value has no base but Value")
+                body = {**_METHODS, **body}
+            return type.__new__(kind, name, (), body)
 
     class Value(metaclass=_Kind):
         """The base of all values."""
@@ -69,13 +77,18 @@ else:
         def __reduce__(self):
             return type(self), _items(self)
 
+    _METHODS = {name: method for name, method in Value.__dict__.items() if callable(method)}
+    """Of every class. As a base, `Value` would be asked for 90 names by `type.__new__` when a class is made."""
+
     def _init_for(made):
         names, defaults = made.__match_args__, made._defaults
-        setters = tuple(made.__dict__[name].__set__ for name in names)
-        count = len(names)
+        slots = made.__dict__
+        setters = [slots[name].__set__ for name in names]
+        count = least = len(names)
         missing = object()
-        least = next((count - place for place, name in enumerate(reversed(names)) if name not in defaults), 0)
-        tail = tuple(defaults[name] for name in names[least:])
+        while least and names[least - 1] in defaults:
+            least -= 1
+        tail = tuple([defaults[name] for name in names[least:]])
 
         def __init__(self, *args, **kwargs):
             given = len(args)

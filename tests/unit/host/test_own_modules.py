@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import shutil
 import sys
 import threading
 import types
 from _thread import _count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +20,6 @@ from yume_shim.host.own_modules import Loader, OwnModules, find_own_modules, loa
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 NAME = "placed_package"
 
@@ -146,6 +147,15 @@ def test_files_compared_by_content_are_left_to_python(package: Path) -> None:
     assert OwnModules.find_spec(f"{NAME}.room.part", [str(package / "room")]) is None
 
 
+def test_code_names_the_place_where_it_is_now(package: Path, tmp_path: Path) -> None:
+    moved = Path(shutil.copytree(package, tmp_path / "moved"))  # with the times of the files, as a copied environment
+    spec = OwnModules.find_spec(f"{NAME}.room.part", [str(moved / "room")])
+    assert spec is not None
+    assert isinstance(spec.loader, Loader)
+    assert spec.loader.code is not None
+    assert spec.loader.code.co_filename == str(moved / "room" / "part.py") == spec.origin
+
+
 def test_what_a_module_lacks_is_an_error_as_ever(package: Path) -> None:
     part = importlib.import_module(f"{NAME}.room.part")
     assert isinstance(part, types.ModuleType)
@@ -172,6 +182,10 @@ def test_the_finder_is_installed_once_and_only_in_an_ordinary_python(monkeypatch
     find_own_modules()
     assert sys.meta_path == []
     monkeypatch.setattr(sys, "pycache_prefix", None)
+    monkeypatch.setitem(sys._xoptions, "importtime", True)  # it reports what Python's import system loads
+    find_own_modules()
+    assert sys.meta_path == []
+    monkeypatch.delitem(sys._xoptions, "importtime")
     find_own_modules()
     find_own_modules()
     assert sys.meta_path == [OwnModules]

@@ -92,6 +92,13 @@ def test_doc_and_name_are_kept() -> None:
     assert Point.__name__ == "Point"
 
 
+def test_a_value_is_no_base() -> None:
+    with pytest.raises(TypeError, match="no base but Value"):
+
+        class Longer(Point):
+            z: int = 0
+
+
 def test_a_field_of_a_field_is_replaced() -> None:
     class Line(Value):
         start: Point
