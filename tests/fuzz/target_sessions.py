@@ -11,9 +11,11 @@ from yume_shim.context.estimate import estimate_request
 from yume_shim.context.repair import repair
 from yume_shim.pages.cleaning import Cleaner
 from yume_shim.pages.html.page import page
+from yume_shim.pages.markdown_form import as_markdown
 from yume_shim.pages.readers.transcript import read_transcript
+from yume_shim.pages.terminal import rendered
 from yume_shim.providers.load import load_adapter
-from yume_shim.store import export, index
+from yume_shim.store import index
 from yume_shim.store.children import child_path, load_child
 from yume_shim.store.fork import Fork
 from yume_shim.store.load import NoSuchMessage, load
@@ -83,9 +85,10 @@ def check(path: str, agent: str, data: bytes, number: int) -> None:
     stored = load(path)
     if stored is None:
         return
-    codec.dumps(export.markdown(stored)).decode("utf-8")
     if number % PAGE_EVERY == 0:
-        codec.dumps(page(read_transcript(data.splitlines(), Cleaner()))).decode("utf-8")
+        document = read_transcript(data.splitlines(), Cleaner())
+        for shown in (page(document), as_markdown(document), rendered(document)):
+            codec.dumps(shown).decode("utf-8")
     try:
         load(path, stored.chain[len(stored.chain) // 2])
     except NoSuchMessage as error:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 
+from yume_shim.disk.json_edit import replace_file
 from yume_shim.text.codec import dumps
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import yume_folder
@@ -33,6 +35,13 @@ def as_json_text(document: Document) -> str:
     return dumps(as_json(document)).decode("utf-8") + "\n"
 
 
+def as_markdown_text(document: Document) -> str:
+    """Markdown."""
+    from yume_shim.pages.markdown_form import as_markdown
+
+    return as_markdown(document)
+
+
 def as_page(document: Document) -> str:
     """One HTML file."""
     from yume_shim.pages.html.page import page
@@ -41,13 +50,36 @@ def as_page(document: Document) -> str:
 
 
 def save(path: str, text: str) -> None:
-    """Write a file for its owner. Raises BadInvocation."""
+    """Write a file for its owner. A new one takes the place of the old one, which others may have open. A link of the
+    user's own is followed, one that somebody else left there is replaced. Raises BadInvocation."""
+    data = text.encode("utf-8", "replace")
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
-        with open(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
-            file.write(text)
+        if _is_special(path):
+            with open(os.open(path, os.O_WRONLY), "wb") as file:
+                file.write(data)
+        else:
+            replace_file(_own_target(path), data, FILE_MODE)
     except OSError as error:
         raise BadInvocation(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _is_special(path: str) -> bool:
+    """A pipe, a device, or a name for an open file."""
+    if path.startswith(("/dev/", "/proc/")):
+        return True
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _own_target(path: str) -> str:
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return path
+    mine = not hasattr(os, "getuid") or facts.st_uid == os.getuid()
+    return os.path.realpath(path) if stat.S_ISLNK(facts.st_mode) and mine else path
 
 
 def make_folder(path: str) -> None:

@@ -8,6 +8,7 @@ import click
 
 from yume_shim.cli.page_output import (
     as_json_text,
+    as_markdown_text,
     as_page,
     as_text,
     browser_page,
@@ -18,7 +19,9 @@ from yume_shim.cli.page_output import (
     show_in_browser,
 )
 from yume_shim.cli.session_finder import SessionFinder
-from yume_shim.store import export
+from yume_shim.pages.cleaning import Cleaner
+from yume_shim.pages.printed import plain
+from yume_shim.store.block_text import plain as text_of
 from yume_shim.store.changes import delete_session
 from yume_shim.store.load import load
 from yume_shim.text.codec import dumps
@@ -137,11 +140,11 @@ class _Sessions:
     def list_all(self, everywhere: bool, as_json: bool, limit: int) -> None:
         found = self._finder.listing(everywhere)[: max(limit, 0)]
         if as_json:
-            self._say_json([_facts(listed) for listed in found])
+            self._say_json([self._facts(listed) for listed in found])
             return
         if not found:
             self._say(f"No sessions.{self._elsewhere(everywhere)}\n")
-        self._say("".join(_row(listed, everywhere) for listed in found))
+        self._say("".join(self._row(listed, everywhere) for listed in found))
 
     def show(self, session: str, as_json: bool, opened: bool, full: bool) -> None:
         if opened:
@@ -151,12 +154,17 @@ class _Sessions:
             self._say(as_text(self._read(self._finder.find(session).path), self._settings().env, everything=full))
             return
         listed, stored = self._load(session)
+        clean = self._cleaner().whole
         messages = [
-            {"role": message.role, "origin": message.origin, "text": "\n".join(map(export.plain, message.blocks))}
+            {
+                "role": message.role,
+                "origin": message.origin,
+                "text": clean("\n".join(map(text_of, message.blocks))),
+            }
             for message in stored.history
         ]
         cost = sum(entry.cost_usd for entry in stored.used)
-        self._say_json(_facts(listed) | {"model": stored.model, "costUSD": cost, "messages": messages})
+        self._say_json(self._facts(listed) | {"model": stored.model, "costUSD": cost, "messages": messages})
 
     def _elsewhere(self, everywhere: bool) -> str:
         """A hint for a person who is in another folder than the sessions were."""
@@ -165,12 +173,14 @@ class _Sessions:
 
     def search(self, text: str, everywhere: bool, as_json: bool) -> None:
         hits: list[dict[str, Any]] = []
+        clean = self._cleaner().line
         for listed in self._finder.listing(everywhere):
-            places = _places(listed.path, text)
+            places = list(map(clean, _places(listed.path, text)))
             if places:
-                hits.append(_facts(listed) | {"found": places})
+                hits.append(self._facts(listed) | {"found": places})
                 if not as_json:
-                    self._say(_row(listed, everywhere) + "".join(f"    … {place} …\n" for place in places))
+                    shown = "".join(f"    … {plain(place)} …\n" for place in places)
+                    self._say(self._row(listed, everywhere) + shown)
         if as_json:
             self._say_json(hits)
         elif not hits:
@@ -179,16 +189,13 @@ class _Sessions:
     def export(self, session: str, kind: str | None, output: str, opened: bool) -> None:
         kind = kind or _kind_of_file(output) or ("html" if opened else "markdown")
         env = self._settings().env
-        if kind == "markdown":
-            text = export.markdown(self._load(session)[1])
+        document = self._read(self._finder.find(session).path)
+        if kind == "html":
+            text = as_page(document)
+        elif kind == "markdown":
+            text = as_markdown_text(document)
         else:
-            document = self._read(self._finder.find(session).path)
-            if kind == "html":
-                text = as_page(document)
-            else:
-                text = (
-                    as_json_text(document) if kind == "json" else as_text(document, {"NO_COLOR": "1"}, everything=True)
-                )
+            text = as_json_text(document) if kind == "json" else as_text(document, {"NO_COLOR": "1"}, everything=True)
         if opened and kind == "html":
             path = browser_page(self._finder.find(session).session_id, text, output, env)
             self._say(f"{path}\n")
@@ -203,14 +210,16 @@ class _Sessions:
 
         folder = output or pages_folder(self._settings().env)
         make_folder(folder)
-        path = write_index(self._finder.listing(everywhere)[: max(limit, 0)], folder, self._read, self._say)
+        path = write_index(
+            self._finder.listing(everywhere)[: max(limit, 0)], folder, self._read, self._cleaner(), self._say
+        )
         self._say(f"{path}\n")
         if opened:
             show_in_browser(path)
 
     def delete(self, session: str, yes: bool) -> None:
         listed = self._finder.find(session)
-        if not yes and not click.confirm(f"Delete {listed.session_id} ({listed.shown[:SHOWN_PROMPT]})?", err=True):
+        if not yes and not click.confirm(f"Delete {listed.session_id} ({self._title(listed)})?", err=True):
             return
         try:
             delete_session(listed.path)
@@ -228,6 +237,36 @@ class _Sessions:
             raise BadInvocation(f"there is no conversation in {listed.path}")
         return listed, stored
 
+    def _cleaner(self) -> Cleaner:
+        from yume_shim.config.credentials import secrets_of
+
+        return Cleaner(secrets_of(self._settings(), None))
+
+    def _title(self, listed: Listed) -> str:
+        shown = plain(self._cleaner().line(listed.shown))
+        return shown if len(shown) <= SHOWN_PROMPT else shown[: SHOWN_PROMPT - 1] + "…"
+
+    def _row(self, listed: Listed, with_folder: bool) -> str:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(listed.modified))
+        folder = f"  {plain(listed.cwd)}" if with_folder and listed.cwd else ""
+        size = f"{listed.size / 1024:>8.0f} KiB"
+        return f"{listed.session_id}  {when}  {size}  {self._title(listed)}{folder}\n"
+
+    def _facts(self, listed: Listed) -> dict[str, Any]:
+        clean = self._cleaner().whole
+        return {
+            "sessionId": listed.session_id,
+            "title": clean(listed.title),
+            "firstPrompt": clean(listed.first_prompt),
+            "lastPrompt": clean(listed.last_prompt),
+            "cwd": listed.cwd,
+            "gitBranch": listed.git_branch,
+            "created": listed.created,
+            "modified": listed.modified,
+            "size": listed.size,
+            "path": listed.path,
+        }
+
     def _say_json(self, value: Any) -> None:
         self._say(dumps(value).decode("utf-8") + "\n")
 
@@ -236,30 +275,6 @@ def _kind_of_file(output: str) -> str:
     """The form that the ending of a file's name asks for."""
     endings = {".html": "html", ".htm": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
     return next((kind for ending, kind in endings.items() if output.lower().endswith(ending)), "")
-
-
-def _facts(listed: Listed) -> dict[str, Any]:
-    return {
-        "sessionId": listed.session_id,
-        "title": listed.title,
-        "firstPrompt": listed.first_prompt,
-        "lastPrompt": listed.last_prompt,
-        "cwd": listed.cwd,
-        "gitBranch": listed.git_branch,
-        "created": listed.created,
-        "modified": listed.modified,
-        "size": listed.size,
-        "path": listed.path,
-    }
-
-
-def _row(listed: Listed, with_folder: bool) -> str:
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(listed.modified))
-    shown = " ".join(listed.shown.split())
-    if len(shown) > SHOWN_PROMPT:
-        shown = shown[: SHOWN_PROMPT - 1] + "…"
-    folder = f"  {listed.cwd}" if with_folder and listed.cwd else ""
-    return f"{listed.session_id}  {when}  {listed.size / 1024:>8.0f} KiB  {shown}{folder}\n"
 
 
 def _places(path: str, text: str) -> list[str]:
@@ -272,7 +287,7 @@ def _places(path: str, text: str) -> list[str]:
     places: list[str] = []
     for message in stored.history if stored is not None else ():
         for block in message.blocks:
-            words = export.plain(block)
+            words = text_of(block)
             at = words.casefold().find(needle)
             if at >= 0 and len(places) < MAX_MATCHES:
                 places.append(" ".join(words[max(at - AROUND, 0) : at + len(text) + AROUND].split()))

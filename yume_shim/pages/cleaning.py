@@ -63,6 +63,10 @@ class Cleaner:
         words = self.words(text, limit)
         return f"{words.text}\n[{words.cut:,} more characters]" if words.cut else words.text
 
+    def whole(self, text: str) -> str:
+        """The same of any length, for scripts."""
+        return self._safe(text)
+
     def line(self, text: Any) -> str:
         """A short text on one line: a name, a title, a model."""
         if not isinstance(text, str):

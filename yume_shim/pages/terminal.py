@@ -3,11 +3,10 @@ control character of the content reaches the terminal."""
 
 from __future__ import annotations
 
-import re
-
 from yume_shim.pages import figures
 from yume_shim.pages.document import Answer, Aside, Call, Mark, Picture, Prompt, Thinking, Words
 from yume_shim.pages.edits import hunks_of_call
+from yume_shim.pages.printed import plain, settled
 from yume_shim.pages.tool_words import shown_name, size, subject, todos_of
 
 TYPE_CHECKING = False
@@ -21,8 +20,6 @@ SHOWN_LINES = 12
 MAX_ERROR_LINES = 40
 SHOWN_COLUMNS = 400
 """Characters of a line of a result that are shown."""
-_SEQUENCES = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])")
-_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\U000e0000-\U000e007f]")
 _COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
 _STATES = {"ok": ("✓", "green"), "error": ("✗", "red"), "denied": ("⊘", "yellow"), "open": ("…", "yellow")}
 _MARKS = {"failure": "red", "retry": "yellow", "warning": "yellow", "interrupted": "yellow", "compaction": "magenta"}
@@ -30,12 +27,8 @@ _MARKS = {"failure": "red", "retry": "yellow", "warning": "yellow", "interrupted
 
 def rendered(document: Document, *, colours: bool = False, everything: bool = False) -> str:
     """The whole session. `everything`: results and thoughts without a limit."""
-    return "\n".join(_Terminal(colours, everything).lines(document)) + "\n"
-
-
-def plain(text: str) -> str:
-    """Text that cannot steer a terminal."""
-    return _HIDDEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", _SEQUENCES.sub("", text))
+    lines = _Terminal(colours, everything).lines(document)
+    return "".join(f"{line.replace(chr(10), ' ')}\n" for line in lines)  # no content begins a line of its own
 
 
 class _Terminal:
@@ -88,8 +81,8 @@ class _Terminal:
             match item:
                 case Prompt():
                     yield from self._prompt(item, indent)
-                case Answer():
-                    yield from self._text((item.words,), indent)
+                case Answer():  # indented: nothing in it looks like a prompt or a call
+                    yield from self._text((item.words,), indent + "  ")
                 case Thinking():
                     yield from self._thought(item, indent)
                 case Call():
@@ -119,7 +112,7 @@ class _Terminal:
     def _text(self, parts: Sequence[Part], indent: str) -> Iterator[str]:
         for part in parts:
             if isinstance(part, Words):
-                yield from (indent + line for line in plain(part.text.strip("\n")).split("\n"))
+                yield from (indent + line for line in plain(settled(part.text).strip("\n")).split("\n"))
                 if part.cut:
                     yield f"{indent}[{part.cut:,} more characters]"
             else:

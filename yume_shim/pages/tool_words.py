@@ -83,7 +83,7 @@ def _where(call: Call) -> str:
             return f":{start}-{start + count - 1}"
         return f":{start}-" if isinstance(start, int) else ""
     if call.name in ("Grep", "Glob") and isinstance(call.input.get("path"), str):
-        return f" in {call.input['path']}"
+        return f" in {' '.join(call.input['path'].split())}"
     return ""
 
 

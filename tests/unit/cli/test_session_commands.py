@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,7 +98,7 @@ def test_the_list_as_json(home: Home) -> None:
 MARKDOWN = """\
 # Greek letters
 
-Session `{id}` in `{cwd}`
+Session `{id}` · `claude-x` · 2026-01-02 03:04 UTC in `{cwd}`
 
 ## User
 
@@ -109,13 +110,11 @@ What does a.txt say?
 
 Let me see.
 
-**Read**
+**✗ Read** `a.txt` · 1 line
 
 ```json
 {{"file_path":"a.txt"}}
 ```
-
-## Tool
 
 Error:
 
@@ -125,7 +124,7 @@ alpha ``` <b>
 
 ## User
 
-*[image image/png]*
+*[image image/png no image, 1 bytes]*
 
 ## Assistant (claude-x)
 
@@ -145,13 +144,13 @@ session {id} · {cwd} · claude-x · 2026-01-02 03:04 UTC
 ── #1 · 03:04:05 ──
 › What does a.txt say?
 ~ Look. …
-Let me see.
+  Let me see.
 ✗ Read a.txt · 1 line
   alpha ``` <b>
 
 ── #2 · 03:04:05 ──
 › [image image/png no image, 1 bytes]
-It says **alpha**.
+  It says **alpha**.
 """
 
 
@@ -194,6 +193,35 @@ def test_export(home: Home, tmp_path: Path) -> None:
     assert home.run("export", ONE, "-o", str(tmp_path / "no" / "where")).code == 2
 
 
+def test_a_page_takes_the_place_of_what_was_there(home: Home, tmp_path: Path) -> None:
+    """What others may read, or have open, does not get the content."""
+    target, kept = tmp_path / "page.html", tmp_path / "kept.html"
+    target.write_text("old")
+    target.chmod(0o666)
+    with target.open() as opened:
+        home.said("export", ONE, "-o", str(target))
+        assert opened.read() == "old"
+    assert target.stat().st_mode & 0o777 == 0o600
+    link = tmp_path / "link.html"
+    link.symlink_to(kept)
+    home.said("export", ONE, "-o", str(link))
+    assert (link.is_symlink(), kept.read_bytes()) == (True, target.read_bytes())
+    shown = home.said("export", ONE, "-o", "/dev/stdout", "--format", "html")
+    assert shown.encode() == target.read_bytes()
+    assert [path.name for path in tmp_path.iterdir() if "tmp" in path.suffix] == []
+    assert home.run("export", ONE, "-o", str(tmp_path)).code == 2
+
+
+@pytest.mark.root
+def test_a_link_of_somebody_else_is_not_followed(home: Home, tmp_path: Path) -> None:
+    link, theirs = tmp_path / "link.html", tmp_path / "theirs"
+    theirs.write_text("theirs")
+    link.symlink_to(theirs)
+    os.lchown(link, 12345, 12345)
+    home.said("export", ONE, "-o", str(link))
+    assert (link.is_symlink(), theirs.read_text()) == (False, "theirs")
+
+
 def test_open_writes_a_page_and_starts_the_browser(home: Home, tmp_path: Path) -> None:
     shown, program = tmp_path / "shown", tmp_path / "browser"
     program.write_text(f'#!/bin/sh\nprintf %s "$1" > {shown}\n')
@@ -233,6 +261,36 @@ def test_replay_shows_files_sessions_and_goldens(home: Home, tmp_path: Path) -> 
     for bad in ("nobody", str(tmp_path), str(tmp_path / "no.jsonl"), __file__):
         ended = child.run(["replay", bad], [], cwd=home.cwd, env=child.clean_environment(home.home))
         assert (ended.code, ended.stdout, ended.stderr.count(b"\n")) == (2, b"", 1)
+
+
+def test_hostile_sessions_are_clean_everywhere(home: Home) -> None:
+    """A title, a prompt and a result with a key and with what steers terminals, in every command that shows them."""
+    key, steering = "sk-ant-" + "api03-" + "Abcdefgh1234567890Abcdefgh", "\x1b]0;owned\x07\x9b2J\u202e"
+    bad = f"alpha {key} {steering}"
+    lines = chain(question("1", bad), answer("2", [CALL], message_id="m"), question("3", [RESULT | {"content": bad}]))
+    title = {"type": "custom-title", "customTitle": f"Title {bad}"}
+    home.one.write_bytes(save(*(line | {"cwd": str(home.cwd)} for line in lines), title))
+    for words in (
+        ("list",),
+        ("list", "--json"),
+        ("search", "alpha"),
+        ("search", "alpha", "--json"),
+        ("show", "last"),
+        ("show", "last", "--full"),
+        ("show", "last", "--json"),
+        *(("export", "last", "--format", form) for form in ("markdown", "text", "json", "html")),
+    ):
+        shown = home.said(*words)
+        assert "alpha [redacted]" in shown, words
+        assert "\x1b" not in shown, words
+        if "--json" not in words and "json" not in words:
+            assert not {"\x9b", "\x07", "\u202e"} & set(shown), words
+    home.said("index")
+    asked = home.run("delete", "last").stderr.decode()
+    assert "Title alpha [redacted]" in asked
+    assert "\x1b" not in asked
+    pages = home.home / ".yume" / "pages"
+    assert all(key not in page.read_text("utf-8") for page in pages.iterdir())
 
 
 def test_delete(home: Home) -> None:

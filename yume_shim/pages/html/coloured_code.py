@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from yume_shim.pages.html.escaping import code
+from yume_shim.pages.printed import settled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,9 +136,7 @@ _SEQUENCE = re.compile(
 
 def terminal(text: str) -> str:
     """The output of a program: colours become classes, other terminal sequences are left out."""
-    text = text.replace("\r\n", "\n")
-    if "\r" in text:  # a progress line that was written over
-        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    text = settled(text)
     if "\x1b" not in text:
         return code(text)
     made: list[str] = []

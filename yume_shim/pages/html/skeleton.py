@@ -10,6 +10,7 @@ import base64
 import hashlib
 import os
 
+from yume_shim import __version__
 from yume_shim.pages.html.escaping import attribute
 
 _FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "assets")
@@ -42,6 +43,11 @@ def policy(scripts: tuple[str, ...], *, live: bool = False) -> str:
     return "; ".join([*parts, "connect-src 'self'"] if live else parts)
 
 
+def generator() -> str:
+    """What made a page; with the policy it says whether a page is like those that are made now."""
+    return f"yume-shim {__version__}"
+
+
 def frame(title: str, body: str, scripts: tuple[str, ...] = ("page.js",), *, live: bool = False) -> str:
     """A whole HTML file."""
     codes = "".join(f"<script>{asset(name)}</script>" for name in scripts)
@@ -49,6 +55,7 @@ def frame(title: str, body: str, scripts: tuple[str, ...] = ("page.js",), *, liv
         '<!doctype html>\n<html lang="en" dir="ltr">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts, live=live)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
+        f'<meta name="generator" content="{generator()}">\n'
         '<meta name="color-scheme" content="light dark">\n<meta http-equiv="x-dns-prefetch-control" content="off">\n'
         f'<title>{attribute(title)}</title>\n<link rel="icon" href="{_ICON}">\n<style>{asset("page.css")}</style>\n</head>\n'
         f"<body>\n{body}\n{codes}\n</body>\n</html>\n"
