@@ -99,7 +99,7 @@ def test_refresh_asks_endpoints_and_keeps_their_lists(tmp_path: Path) -> None:
         said = ask(tmp_path, {"refresh": True}, **env)
         assert (len(router.requests), len(vendor.requests)) == (1, 1)
     assert said["refreshed"] == ["openrouter"]
-    assert said["errors"] == {"openai": "provider 'openai' did not list its models: Bad key [redacted]."}
+    assert said["errors"] == {"openai": "provider 'openai' did not list its models (401): Bad key [redacted]."}
     [entry] = [model for model in said["models"] if model["value"] == "openrouter/acme/new-model"]
     assert (entry["known"], "prices" in entry) == (False, False)
     again = ask(tmp_path, None, **env)

@@ -120,9 +120,12 @@ def test_a_broken_config_file_hides_nothing_else(tmp_path: Path) -> None:
 
 def test_each_endpoint_is_asked_once(tmp_path: Path) -> None:
     def answer(exchange: Exchange) -> bool:
-        if exchange.request.path == "/bad/models":
+        status = {"/bad/models": 401, "/full/models": 429, "/broken/models": 500, "/other/models": 404}
+        if exchange.request.path in status:
             body = {"error": {"message": f"Bad key {KEY}."}}
-            exchange.reply(401, {"Content-Type": "application/json"}, json.dumps(body).encode())
+            exchange.reply(
+                status[exchange.request.path], {"Content-Type": "application/json"}, json.dumps(body).encode()
+            )
         else:
             exchange.reply(200, {"Content-Type": "application/json"}, b'{"data": [{"id": "m-1"}]}')
         return False
@@ -131,16 +134,24 @@ def test_each_endpoint_is_asked_once(tmp_path: Path) -> None:
     with LoopbackServer(answer) as server:
         rows = "".join(
             f'[endpoints.{name}]\napi = "openai-chat"\nbase_url = "{server.url}/{name}"\nkey_vars = ["THE_KEY"]\n'
-            for name in ("good", "bad")
+            for name in ("good", "bad", "full", "broken", "other")
         )
         (tmp_path / ".yume" / "config.toml").write_text(f'provider = "good"\nmodel = "m-1"\n{rows}')
         found = checks(tmp_path, "--live", THE_KEY=KEY)
     group = "Endpoints, asked now"
-    assert named(found, group, "good")["text"] == "1 models"
-    refused = named(found, group, "bad")
-    assert (refused["state"], refused["todo"]) == ("wrong", "repair key or address of bad")
+    assert named(found, group, "good")["text"] == "1 model"
+    for name, status, todo in (
+        ("bad", 401, "correct the key of bad"),
+        ("full", 429, "try again later: full is at its limit, which says nothing against the key"),
+        ("broken", 500, "try again later: the fault is on the side of broken"),
+        ("other", 404, "check the address of other; if it has no list of models, try it with a prompt"),
+    ):
+        refused = named(found, group, name)
+        assert (refused["state"], f"models ({status})" in refused["text"], refused["todo"]) == ("wrong", True, todo)
     assert KEY not in json.dumps(found)
-    assert sorted(request.path for request in server.requests) == ["/bad/models", "/good/models"]
+    assert sorted(request.path for request in server.requests) == [
+        f"/{name}/models" for name in ("bad", "broken", "full", "good", "other")
+    ]
 
 
 # ---------------------------------------------------------------- parts

@@ -49,7 +49,7 @@ def test_the_key_is_stored_and_tested(tmp_path: Path, status: int, code: int) ->
     assert written["keys"] == {"compatible": KEY}
     assert written["aliases"]["sonnet"] == "compatible/m"
     assert [request.headers["authorization"] for request in server.requests] == [f"Bearer {KEY}"]
-    assert ("✓ compatible: 1 models" in ended.stdout.decode()) is (code == 0)
+    assert ("✓ compatible: 1 model\n" in ended.stdout.decode()) is (code == 0)
     if sys.platform != "win32":
         assert path.stat().st_mode & 0o777 == 0o600
 

@@ -152,7 +152,7 @@ def test_a_key_command_is_run_for_the_live_list(tmp_path: Path) -> None:
     with LoopbackServer(quote) as server:
         refused = run(tmp_path, "anthropic", "--live", ANTHROPIC_BASE_URL=server.url)
     assert server.requests[0].headers["x-api-key"] == "of-the-helper"
-    assert refused.stderr == b"yume-shim: provider 'anthropic' did not list its models: Bad key [redacted].\n"
+    assert refused.stderr == b"yume-shim: provider 'anthropic' did not list its models (401): Bad key [redacted].\n"
 
 
 def test_login_and_query_of_an_address_are_not_shown(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_requests_that_cannot_be_made_are_reported(tmp_path: Path) -> None:
     with LoopbackServer(refuse) as server:
         refused = run(tmp_path, "openai", "--live", OPENAI_BASE_URL=server.url, OPENAI_API_KEY="k")
     assert (refused.code, refused.stdout) == (2, b"")
-    assert refused.stderr == b"yume-shim: provider 'openai' did not list its models: Bad key.\n"
+    assert refused.stderr == b"yume-shim: provider 'openai' did not list its models (401): Bad key.\n"
     for words, sentence in (
         (("openai", "--live"), b"no key for provider 'openai'"),
         (("--live",), b"--live asks one provider"),

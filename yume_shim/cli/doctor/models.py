@@ -149,8 +149,8 @@ class ModelFacts:
             spec = self.catalog.at(endpoint, "")
             names = list_models(spec, keys[0].get(cancel), self.settings, cancel, lambda level, text: None)
         except BadInvocation as error:
-            return Line(LIVE, endpoint.name, "wrong", error.message, f"repair key or address of {endpoint.name}")
-        text = f"{len(names)} models"
+            return Line(LIVE, endpoint.name, "wrong", error.message, _advice(error.kind).format(endpoint.name))
+        text = f"{len(names)} model{'' if len(names) == 1 else 's'}"
         chosen = self.spec.endpoint.name if self.spec is not None else ""
         if self.spec is None or chosen != endpoint.name or self.spec.id in names:
             return Line(LIVE, endpoint.name, "ok", text)
@@ -158,6 +158,19 @@ class ModelFacts:
 
 
 _AT_ONCE = 8
+_ADVICE = {
+    "auth": "correct the key of {}",
+    "billing": "look at the account of {}",
+    "rate_limit": "try again later: {} is at its limit, which says nothing against the key",
+    "overloaded": "try again later: {} is overloaded",
+    "server": "try again later: the fault is on the side of {}",
+    "not_found": "check the address of {}; if it has no list of models, try it with a prompt",
+}
+"""By the kind of the failure; the rest is about the address and the way there."""
+
+
+def _advice(kind: str) -> str:
+    return _ADVICE.get(kind, "check the address of {}, and the way there")
 
 
 def _found_key(name: str, credential: Credential, *, needed: bool) -> Line:

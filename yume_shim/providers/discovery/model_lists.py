@@ -53,8 +53,12 @@ def list_models(
         finally:
             frames.close()
     except ProviderFailed as failed:
-        why = redact(failed.failure.message, (credential.key,))
-        raise BadInvocation(f"provider '{endpoint.name}' did not list its models: {why}", failed.failure.kind) from None
+        failure = failed.failure
+        why = redact(failure.message, (credential.key,))
+        status = f" ({failure.status})" if failure.status else ""
+        raise BadInvocation(
+            f"provider '{endpoint.name}' did not list its models{status}: {why}", failure.kind
+        ) from None
     finally:
         transport.close()
     if any("!bad" in frame for frame in body):
