@@ -19,8 +19,10 @@ from yume_shim.types.commands import EndOfInput, UserInput
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import Denial, Retrying, ToolFinished, TurnEnded
 from yume_shim.types.exit_codes import CODES, FAIL_ON, MEANINGS, cause_of
+from yume_shim.types.instruction_settings import InstructionSettings
 from yume_shim.types.models import Usage
 from yume_shim.types.script_settings import ScriptSettings
+from yume_shim.types.settings import Settings
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.exit_codes import Cause, Failing
 
+DETAILED = Settings(script=ScriptSettings(detailed_codes=True))
 PLACES = {
     "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", ""),
     "openai": ("OPENAI_BASE_URL", "OPENAI_API_KEY", "/v1"),
@@ -80,11 +83,26 @@ def end(outcome: str, kind: str = "", **more: Any) -> TurnEnded:
 )
 def test_causes(ended: TurnEnded, fail_on: tuple[Failing, ...], cause: Cause) -> None:
     assert cause_of(ended, fail_on) == cause
-    detailed = ScriptSettings(detailed_codes=True, fail_on=fail_on)
+    script = ScriptSettings(detailed_codes=True, fail_on=fail_on)
+    detailed = Settings(script=script)
     plain = 0 if ended.outcome == "success" else 1
     assert script_exit_code(plain, detailed, "", ended, deadline_over=False) == CODES[cause]
-    simple = replace(detailed, detailed_codes=False)
+    simple = Settings(script=replace(script, detailed_codes=False))
     assert script_exit_code(plain, simple, "", ended, deadline_over=False) == (1 if cause else 0)
+
+
+def test_an_answer_that_ignores_the_schema_fails_where_codes_are_detailed() -> None:
+    with_schema = InstructionSettings(json_schema={"type": "object"})
+    detailed = replace(DETAILED, instructions=with_schema)
+    for ended, settings, code in (
+        (end("success"), detailed, CODES["limit"]),
+        (end("success"), Settings(instructions=with_schema), 0),
+        (end("success"), DETAILED, 0),
+        (end("success", structured_output={"a": 1}), detailed, 0),
+        (replace(end("success"), num_turns=0), detailed, 0),  # a local command
+        (end("max_turns"), detailed, CODES["turns"]),
+    ):
+        assert script_exit_code(0, settings, "", ended, deadline_over=False) == code
 
 
 def test_codes_differ_and_are_described() -> None:
@@ -94,7 +112,7 @@ def test_codes_differ_and_are_described() -> None:
 
 
 def test_signals_and_deadlines_come_first() -> None:
-    detailed, plain = ScriptSettings(detailed_codes=True), ScriptSettings(deadline=1)
+    detailed, plain = DETAILED, Settings(script=ScriptSettings(deadline=1))
     assert script_exit_code(0, detailed, "SIGINT", end("success"), deadline_over=False) == 130
     assert script_exit_code(0, plain, "SIGINT", end("success"), deadline_over=False) == 0
     assert script_exit_code(0, detailed, "", None, deadline_over=True) == CODES["limit"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from yume_shim.types.errors import BadInvocation
     from yume_shim.types.events import TurnEnded
     from yume_shim.types.ports import Clock, Ids
-    from yume_shim.types.script_settings import ScriptSettings
+    from yume_shim.types.settings import Settings
 
     Values = Mapping[str, str | bool | tuple[str, ...]]
 
@@ -48,20 +48,29 @@ class Deadline:
             self._timer.cancel()
 
 
-def script_exit_code(
-    plain: int, settings: ScriptSettings, signal: str, end: TurnEnded | None, *, deadline_over: bool
-) -> int:
+def script_exit_code(plain: int, settings: Settings, signal: str, end: TurnEnded | None, *, deadline_over: bool) -> int:
     """The exit code of a process that could start; `plain` is the one without the flags of scripts."""
+    script = settings.script
     if signal:
         from yume_shim.host.signals import EXIT_CODES
 
-        return EXIT_CODES[signal] if settings.detailed_codes else plain
+        return EXIT_CODES[signal] if script.detailed_codes else plain
     if end is not None and end.failed_command:
         return plain
-    cause = "limit" if deadline_over else cause_of(end, settings.fail_on) if end is not None else ""
+    cause = "limit" if deadline_over else cause_of(end, script.fail_on) if end is not None else ""
+    if not cause and script.detailed_codes and _ignores_schema(settings, end):
+        cause = "limit"
     if not cause:
         return plain
-    return CODES[cause] if settings.detailed_codes else 1
+    return CODES[cause] if script.detailed_codes else 1
+
+
+def _ignores_schema(settings: Settings, end: TurnEnded | None) -> bool:
+    """Whether a model was to answer by a schema, and did not. The Claude CLI calls that a success, and so does the
+    result."""
+    if settings.instructions.json_schema is None or end is None:
+        return False
+    return bool(end.num_turns) and end.structured_output is None
 
 
 def refused_code(error: BadInvocation) -> int:

@@ -112,7 +112,7 @@ def run(
         return code
     from yume_shim.app.script_ends import script_exit_code
 
-    return script_exit_code(code, settings.script, signals.received, end, deadline_over=deadline.over)
+    return script_exit_code(code, settings, signals.received, end, deadline_over=deadline.over)
 
 
 class NoDeadline:

@@ -12,6 +12,7 @@ from collections import deque
 from itertools import islice
 
 from yume_shim.batch.lanes import POLL, Lane
+from yume_shim.batch.out_file import used_by
 from yume_shim.types.models import COST_DECIMALS
 from yume_shim.types.value import Value
 
@@ -201,7 +202,7 @@ class Coordinator:
                 self._put_back(task)  # not finished: a later run asks it again
                 return
             if again and self._tries[task.id] < self._limits.tries:
-                self._before[task.id] = row
+                self._before[task.id] = used_by(row)
                 self._waiting.setdefault(task.group, deque()).append(task)
                 return
             try:
@@ -291,14 +292,12 @@ class Coordinator:
         before = self._before.get(row["id"])
         if before is None:
             return row
-        usage = before.get("usage") or {}
-        both = {name: count + usage.get(name, 0) for name, count in (row.get("usage") or usage).items()}
-        return {
-            **row,
-            "usage": both if row.get("usage") else usage,
-            "cost_usd": round(float(row.get("cost_usd") or 0) + before["cost_usd"], COST_DECIMALS),
-            "attempts": row["attempts"] + before["attempts"],
+        now = used_by(row)
+        usage = {
+            name: now["usage"].get(name, 0) + before["usage"].get(name, 0) for name in now["usage"] | before["usage"]
         }
+        cost = round(now["cost_usd"] + before["cost_usd"], COST_DECIMALS)
+        return {**row, "usage": usage, "cost_usd": cost, "attempts": now["attempts"] + before["attempts"]}
 
     def _lane_name(self, task: Task) -> str:
         return self._lane_of.get(task.group) or self._lane_of_model.get(_model_of(task.group), "")

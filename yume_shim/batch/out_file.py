@@ -119,7 +119,7 @@ class OutFile:
                     kept[row["id"]] = (start, len(line))
                     self.finished[row["id"]] = float(row.get("cost_usd") or 0)
                 else:
-                    self.dropped[row["id"]] = _used(row)
+                    self.dropped[row["id"]] = used_by(row)
         if bad and (bad < count or not _is_torn(line.rstrip(b"\r\n"))):
             raise BadInvocation(f"{self.path}: line {bad} is no row of a batch; nothing was changed")
         if count and (len(kept) < count or not line.endswith(b"\n")):
@@ -168,7 +168,7 @@ def _row(line: bytes) -> Json | None:
     return row if isinstance(row, dict) and isinstance(row.get("id"), str) and "result" in row else None
 
 
-def _used(row: Json) -> Json:
+def used_by(row: Json) -> Json:
     """What a row says of the tries of its task."""
     return {
         "usage": row.get("usage") or {},
