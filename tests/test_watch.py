@@ -13,8 +13,9 @@ import pytest
 from tests.helpers import child
 from tests.helpers.page_samples import KEY, Story, text
 from tests.helpers.timing import wait_until
+from yume_shim.app.watch import follower as following
 from yume_shim.app.watch import server as watching
-from yume_shim.app.watch.follower import Follower
+from yume_shim.app.watch.follower import RELOAD, Follower
 from yume_shim.app.watch.server import MAX_CONNECTIONS, MAX_STREAMS, WatchServer
 from yume_shim.app.watch.session_list import SessionList, key_of
 from yume_shim.text.codec import loads
@@ -30,7 +31,7 @@ SECRET = "hunter2-hunter2"
 @pytest.fixture
 def transcript(tmp_path: Path) -> Path:
     story = Story(cwd="/w")
-    story.ask("First prompt")
+    story.ask(f"First prompt {SECRET}")
     story.answer(text(f"First answer with {SECRET} and {KEY}"))
     path = tmp_path / "projects" / "-w" / f"{story.session}.jsonl"
     path.parent.mkdir(parents=True)
@@ -40,7 +41,7 @@ def transcript(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(transcript: Path) -> Iterator[WatchServer]:
-    made = WatchServer(0, TOKEN, SessionList(str(transcript.parents[1]), ""), (SECRET,))
+    made = WatchServer(0, TOKEN, SessionList(str(transcript.parents[1]), "", (SECRET,)), (SECRET,))
     thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     yield made
@@ -111,6 +112,7 @@ def test_pages_are_sealed_and_without_keys(server: WatchServer, transcript: Path
     assert status == 200
     assert "First answer with [redacted] and [redacted]" in page
     assert SECRET not in page
+    assert SECRET not in ask(server, f"/{TOKEN}/")[1]
     policy = headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert policy.endswith("connect-src 'self'; frame-ancestors 'none'")
@@ -157,6 +159,104 @@ def test_the_list_is_live(server: WatchServer, transcript: Path, monkeypatch: py
         path.parent.mkdir()
         path.write_bytes(other.save())
         assert "Another session" in next(events)["list"]
+
+
+def test_a_transcript_that_is_another_one_is_loaded_again(transcript: Path) -> None:
+    follower = Follower(str(transcript), ())
+    follower.document()
+    assert follower.changes() not in (None, RELOAD)
+    data = transcript.read_bytes()
+    other = transcript.with_suffix(".new")
+    other.write_bytes(data + data)
+    other.replace(transcript)
+    assert follower.changes() is RELOAD
+    late = Follower(str(transcript), (), offset=len(data) * 3)
+    assert late.changes() is RELOAD
+
+
+def test_a_turn_that_grows_for_ever_stays_live(transcript: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is behind the most that is read at once is shown, too: by a page that begins later."""
+    monkeypatch.setattr(following, "MAX_READ", 20_000)
+    monkeypatch.setattr(following, "FIRST_READ", 10_000)
+    story = Story(cwd="/w", first=100)
+    shown, reloads = [], 0
+    follower = Follower(str(transcript), ())
+    follower.document()
+    for count in range(60):
+        story.answer(text(f"Answer {count}. " + "x" * 400))
+        with transcript.open("ab") as file:
+            file.write(story.save().splitlines(keepends=True)[-1])
+        changes = follower.changes()
+        if changes is RELOAD:
+            reloads += 1
+            follower = Follower(str(transcript), ())
+            assert follower.document().turns
+            assert follower.cut
+            changes = follower.changes()
+        assert changes is not None
+        shown.append(f"Answer {count}." in changes["parts"][-1]["html"])
+    assert all(shown)
+    assert 2 <= reloads <= 6
+
+
+def test_large_changes_come_in_portions(server: WatchServer, transcript: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "EVENT_CHARACTERS", 1_000)
+    monkeypatch.setattr(watching, "MAX_ITEM", 5_000)
+    story = Story(cwd="/w", first=100)
+    story.answer(*(text(str(size) + "x" * size) for size in (600, 600, 6_000)))
+    with transcript.open("ab") as file:
+        file.write(story.save())
+    with stream(server, f"/{TOKEN}/s/{key_of(str(transcript))}/events?offset=0&turn=1") as events:
+        found = [next(events)["parts"] for _ in range(3)]
+    assert [[part.get("item", "head") for part in parts] for parts in found] == [
+        ["head", "t1-p", "t1-1"],
+        ["t1-2"],
+        ["t1-3", "t1-4"],
+    ]
+    assert "too large to be sent" in found[2][1]["html"]
+
+
+def test_a_request_has_to_arrive_in_time(server: WatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one of which a piece comes now and then."""
+    monkeypatch.setattr(watching, "READ_SECONDS", 0.2)
+    slow = socket.create_connection(("127.0.0.1", server.server_port), timeout=20)
+    sent = 0
+
+    def is_closed() -> bool:
+        nonlocal sent
+        try:
+            slow.sendall(b"G")
+            sent += 1
+            return sent > 10_000
+        except OSError:
+            return True
+
+    wait_until(is_closed, "the end of the connection")
+    slow.close()
+    assert sent <= 10_000
+    assert ask(server, f"/{TOKEN}/")[0] == 200
+
+
+def test_the_browser_is_not_started_with_the_key(transcript: Path, tmp_path: Path) -> None:
+    """The words of a command are seen by every user of the machine."""
+    seen, program = tmp_path / "seen", tmp_path / "browser"
+    program.write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$1" > {seen}.new\ncat "${{1#file://}}" >> {seen}.new\nmv {seen}.new {seen}\n'
+    )
+    program.chmod(0o755)
+    env = child.clean_environment(tmp_path, YUME_SESSION_DIR=str(transcript.parents[1]), BROWSER=str(program))
+    running = child.start(["watch"], cwd=tmp_path, env=env)
+    try:
+        wait_until(lambda: running.out and seen.exists(), "the browser")
+        address = running.out[0].decode().strip()
+        first, _, rest = seen.read_text().partition("\n")
+        door = tmp_path / ".yume" / "pages" / first.rpartition("/")[2]
+        assert (first, address in rest, door.stat().st_mode & 0o777) == (door.as_uri(), True, 0o600)
+        running.process.send_signal(2)
+        assert running.process.wait(60) == 0
+        assert not door.exists()
+    finally:
+        running.kill()
 
 
 def test_lines_that_are_settled_in_place_are_sent_again(transcript: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from functools import partial
 
 import click
 
@@ -12,6 +14,8 @@ from yume_shim.cli.page_output import (
     as_text,
     browser_page,
     not_on_a_terminal,
+    open_door,
+    pages_folder,
     save,
     show_in_browser,
 )
@@ -92,7 +96,13 @@ def add_pages(
 
         given = settings()
         folder = "" if everywhere else given.cwd
-        run_watch(finder.projects(), folder, port, secrets_of(given, None), say, show_in_browser if opened else None)
+        door = os.path.join(pages_folder(given.env), f"watch-{os.getpid()}.html")
+        show = partial(open_door, door) if opened else None
+        try:
+            run_watch(finder.projects(), folder, port, secrets_of(given, None), say, show)
+        finally:
+            with suppress(OSError):
+                os.remove(door)
 
     params = [
         click.Option(

@@ -108,6 +108,19 @@ def show_in_browser(path: str) -> None:
         os.write(2, f"yume-shim: no browser was found; open {address}\n".encode("utf-8", "replace"))
 
 
+def open_door(path: str, address: str) -> None:
+    """Open an address that holds a key. The browser gets a file that leads there: all users see the words of commands."""
+    from yume_shim.pages.html.live_page import door
+
+    try:
+        make_folder(os.path.dirname(path))
+        save(path, door(address))
+    except BadInvocation as error:
+        os.write(2, f"yume-shim: {error.message}; open the address yourself\n".encode("utf-8", "replace"))
+        return
+    show_in_browser(path)
+
+
 def browser_page(name: str, text: str, output: str, env: Mapping[str, str]) -> str:
     """Write a page where it was wanted, or into the folder for pages; returns its path."""
     if not output:

@@ -132,6 +132,7 @@ class _Sessions:
         self._say = say
         self._read = read
         self._finder = SessionFinder(settings)
+        self._made_cleaner: Cleaner | None = None
 
     def list_by_default(self) -> None:
         if click.get_current_context().invoked_subcommand is None:
@@ -240,7 +241,9 @@ class _Sessions:
     def _cleaner(self) -> Cleaner:
         from yume_shim.config.credentials import secrets_of
 
-        return Cleaner(secrets_of(self._settings(), None))
+        if self._made_cleaner is None:
+            self._made_cleaner = Cleaner(secrets_of(self._settings(), None))
+        return self._made_cleaner
 
     def _title(self, listed: Listed) -> str:
         shown = plain(self._cleaner().line(listed.shown))

@@ -28,7 +28,7 @@ def run_watch(
     """Serve the sessions below `projects` (only those of `folder`, if it is not ""). `show` opens the page."""
     token = random_secrets.token_urlsafe(TOKEN_BYTES)
     try:
-        server = WatchServer(port, token, SessionList(projects, folder), secrets)
+        server = WatchServer(port, token, SessionList(projects, folder, secrets), secrets)
     except OSError as error:
         raise BadInvocation(f"port {port} cannot be used: {error.strerror or error}") from None
     ended = threading.Event()

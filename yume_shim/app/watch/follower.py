@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 MAX_READ = 8 << 20
-"""Bytes of a transcript that are read at once: an older part of a long session is not shown live."""
+"""Bytes of a transcript that are read at once."""
+FIRST_READ = MAX_READ // 2
+"""Bytes that a new page shows: an older part of a long session is not shown live. When a turn reaches `MAX_READ`, the
+page is loaded again."""
+RELOAD: Json = {"reload": True}
 MAX_AGENTS = 20
 MAX_AGENT_READ = 1 << 20
 MAX_KNOWN = 20_000
@@ -36,26 +40,32 @@ class Follower:
         self._path, self._secrets = path, secrets
         self.offset, self.number = offset, number
         self._stamp: tuple[float, int, int] | None = None
+        self._file: tuple[int, int] | None = None
+        """Which file it was: a transcript may be replaced by another one."""
         self._known: dict[str, bytes] = {}
+        self.cut = False
+        """An older part of the session is not shown."""
 
     def document(self) -> Document:
         """The newest part of the session, for a whole page. Raises OSError."""
         size = os.stat(self._path).st_size
-        self.offset, self.number = max(size - MAX_READ, 0), 1
-        return self._read(skip_part=self.offset > 0)
+        self.offset, self.number = max(size - FIRST_READ, 0), 1
+        self.cut = self.offset > 0
+        return self._read(skip_part=self.cut)
 
     def changes(self) -> Json | None:
-        """What has changed since the last call; None if nothing has. Raises OSError when the file has gone."""
+        """What has changed since the last call; None if nothing has; `RELOAD` if the page cannot be brought up to date.
+        Raises OSError when the file has gone."""
         status = os.stat(self._path)
+        file, known = (status.st_dev, status.st_ino), self._file
+        self._file = file
+        if known not in (None, file) or not 0 <= status.st_size - self.offset <= MAX_READ:
+            return RELOAD
         agents = child_files(self._path)[-MAX_AGENTS:]
-        newest = max((os.stat(path).st_mtime_ns for _, _, path in agents if os.path.exists(path)), default=0)
-        stamp = (status.st_mtime, status.st_size, newest)
+        stamp = (status.st_mtime, status.st_size, max((_changed_at(path) for _, _, path in agents), default=0))
         if stamp == self._stamp:
             return None
         self._stamp = stamp
-        if status.st_size < self.offset:  # rewritten: start again
-            self.offset, self.number = 0, 1
-            self._known.clear()
         before = self.offset
         document = self._read(skip_part=False)
         made: list[Json] = []
@@ -127,3 +137,10 @@ class Follower:
                 os.close(handle)
             found.append(AgentLines(name, call, kind, said, data[: data.rfind(b"\n") + 1].splitlines()))
         return found
+
+
+def _changed_at(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except FileNotFoundError:  # deleted since its folder was read
+        return 0

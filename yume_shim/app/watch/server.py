@@ -4,12 +4,14 @@ host and know its token; it has a limit for everything and no way to change anyt
 from __future__ import annotations
 
 import hmac
+import socket
 import threading
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
-from yume_shim.app.watch.follower import Follower
+from yume_shim.app.watch.follower import RELOAD, Follower
 from yume_shim.pages.html.live_page import live_index, live_page, live_policy
 from yume_shim.text.codec import dumps
 
@@ -31,8 +33,10 @@ WRITE_SECONDS = 20
 POLL_SECONDS = 0.4
 LIST_SECONDS = 2.0
 PING_SECONDS = 15.0
-MAX_EVENT = 16 << 20
-"""Bytes of one event; a larger change is a reason to load the page again."""
+EVENT_CHARACTERS = 1 << 20
+"""Characters of HTML in one event: what is more comes in several."""
+MAX_ITEM = 16 << 20
+"""Characters of one item; the page of a larger one is loaded by hand."""
 STREAM_SECONDS = 3600.0
 """A browser connects again by itself."""
 
@@ -90,7 +94,25 @@ class WatchHandler(BaseHTTPRequestHandler):
 
     server: WatchServer  # pyright: ignore[reportIncompatibleVariableOverride] # only this server makes them
     timeout = READ_SECONDS
+    _late: threading.Timer | None = None
     server_version, sys_version = "yume-shim", ""
+
+    def handle_one_request(self) -> None:
+        """The whole head of a request has to arrive in time, not only each piece of it."""
+        self._late = threading.Timer(READ_SECONDS, _hang_up, (self.connection,))
+        self._late.daemon = True
+        self._late.start()
+        try:
+            super().handle_one_request()
+        finally:
+            self._late.cancel()
+
+    def parse_request(self) -> bool:
+        """The head has arrived."""
+        parsed = super().parse_request()
+        if self._late is not None:
+            self._late.cancel()
+        return parsed
 
     def do_GET(self) -> None:
         """A page or a stream of events."""
@@ -135,7 +157,9 @@ class WatchHandler(BaseHTTPRequestHandler):
         except OSError:
             self._refuse(404)
             return
-        self._send(200, "text/html; charset=utf-8", live_page(document, follower.offset, follower.number))
+        self._send(
+            200, "text/html; charset=utf-8", live_page(document, follower.offset, follower.number, cut=follower.cut)
+        )
 
     # ------------------------------------------------------------ events
 
@@ -150,11 +174,8 @@ class WatchHandler(BaseHTTPRequestHandler):
             ends = time.monotonic() + STREAM_SECONDS
             pinged = time.monotonic()
             for event in events:
-                data = dumps(event) if event is not None else b""
-                if len(data) > MAX_EVENT:
-                    data = b'{"reload":true}'
-                if data:
-                    self.wfile.write(b"data: " + data + b"\n\n")
+                if event is not None:
+                    self.wfile.write(b"data: " + dumps(event) + b"\n\n")
                 elif time.monotonic() - pinged > PING_SECONDS:
                     pinged = time.monotonic()
                     self.wfile.write(b": ping\n\n")
@@ -183,9 +204,12 @@ class WatchHandler(BaseHTTPRequestHandler):
         while not self.server.stopping.is_set():
             started = time.monotonic()
             try:
-                yield follower.changes()
+                changes = follower.changes()
             except OSError:
                 yield {"gone": True}
+                return
+            yield from _portions(changes)
+            if changes is RELOAD:
                 return
             spent = time.monotonic() - started
             self.server.stopping.wait(
@@ -198,7 +222,8 @@ class WatchHandler(BaseHTTPRequestHandler):
         data = text.encode("utf-8", "replace")
         self.connection.settimeout(WRITE_SECONDS)
         self._head(status, kind, len(data))
-        self.wfile.write(data)
+        if self.command != "HEAD":
+            self.wfile.write(data)
 
     def _refuse(self, status: int) -> None:
         self._send(
@@ -233,9 +258,35 @@ class WatchHandler(BaseHTTPRequestHandler):
         """Nothing: an address holds the token."""
 
 
+def _portions(changes: Json | None) -> Iterator[Json | None]:
+    """Changes as events of a bounded size."""
+    if changes is None or "parts" not in changes:
+        yield changes
+        return
+    portion: list[Json] = []
+    used = 0
+    for part in changes["parts"]:
+        html = str(part.get("html") or "")
+        if len(html) > MAX_ITEM:
+            note = "This item is too large to be sent; it is there after the page is loaded again."
+            part = part | {"html": f'<p class="item mark" id="{part["item"]}" data-kind="mark">{note}</p>'}
+            html = note
+        if portion and used + len(html) > EVENT_CHARACTERS:
+            yield {"parts": portion}
+            portion, used = [], 0
+        portion.append(part)
+        used += len(html)
+    yield {"parts": portion}
+
+
 def _whole(query: dict[str, list[str]], name: str) -> int:
     text = query.get(name, ["0"])[0]
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
+
+
+def _hang_up(connection: socket.socket) -> None:
+    with suppress(OSError):  # it has ended by itself
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def serve(server: WatchServer, wait: Callable[[], object]) -> None:

@@ -14,6 +14,8 @@ from yume_shim.text.codec import loads_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from yume_shim.store.index import Listed
 
 MAX_SESSIONS = 50
@@ -25,13 +27,14 @@ MAX_LOCK = 4_096
 class SessionList:
     """The newest sessions. Several threads may ask: each answer comes from the disk, the cache only saves work."""
 
-    def __init__(self, projects: str, folder: str) -> None:
+    def __init__(self, projects: str, folder: str, secrets: Sequence[str] = ()) -> None:
         self._projects, self._folder = projects, folder
+        self._cleaner = Cleaner(secrets)
         self._seen: dict[tuple[str, float, int], Listed | None] = {}
 
     def entries(self) -> list[IndexEntry]:
         """The rows, newest first."""
-        return [_entry(listed) for listed in self._listed()]
+        return [_entry(listed, self._cleaner.line) for listed in self._listed()]
 
     def path_of(self, key: str) -> str:
         """The transcript with this key; "" if none of the list has it."""
@@ -50,8 +53,7 @@ def key_of(path: str) -> str:
     return hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:20]
 
 
-def _entry(listed: Listed) -> IndexEntry:
-    line = Cleaner().line
+def _entry(listed: Listed, line: Callable[[str], str]) -> IndexEntry:
     return IndexEntry(
         title=line(listed.shown),
         session_id=line(listed.session_id),

@@ -47,23 +47,38 @@
     page.forget(turn);
   }
 
-  const source = new EventSource(bar.dataset.events);
-  source.onopen = () => say("● live", "on");
-  source.onerror = () => say("○ not connected; trying again", "off");
-  source.onmessage = (event) => {
-    const news = JSON.parse(event.data);
-    if (news.reload) { location.reload(); return; }
-    if (news.gone) { say("○ the transcript has been deleted", "off"); source.close(); return; }
-    if (news.list !== undefined) {
-      const open = main.scrollTop;
-      main.innerHTML = news.list;
-      for (const turn of main.querySelectorAll(":scope > .turn")) page.observe(turn);
-      main.scrollTop = open;
-    }
+  // a browser opens only a few connections to one host: hidden pages leave theirs to the others
+  const AGAIN = 4000;
+  let source = null, gone = false, waiting = 0;
+  function connect() {
+    clearTimeout(waiting);
+    if (source || gone || document.hidden) return;
+    source = new EventSource(bar.dataset.events);
+    source.onopen = () => say("● live", "on");
+    source.onerror = () => {
+      say("○ not connected; trying again", "off");
+      if (source?.readyState === EventSource.CLOSED) { source = null; waiting = setTimeout(connect, AGAIN); }
+    };
+    source.onmessage = (event) => take(JSON.parse(event.data));
+  }
+  function leave(text) { source?.close(); source = null; say(text, "off"); }
+  document.addEventListener("visibilitychange", () => { document.hidden ? leave("○ waiting while hidden") : connect(); });
+
+  function list(html) {
+    const row = document.activeElement.closest?.(".row a")?.getAttribute("href");
+    main.innerHTML = html;
+    for (const turn of main.querySelectorAll(":scope > .turn")) page.observe(turn);
+    if (row) main.querySelector(`a[href="${CSS.escape(row)}"]`)?.focus({ preventScroll: true });
+  }
+  function take(news) {
+    if (news.reload) { leave("○ loading again"); location.reload(); return; }
+    if (news.gone) { gone = true; leave("○ the transcript has been deleted"); return; }
+    if (news.list !== undefined) list(news.list);
     const atEnd = innerHeight + scrollY > document.documentElement.scrollHeight - 160;
     for (const part of news.parts ?? []) put(part);
     if (page.active()) page.apply();
     if (news.parts?.length && follow?.checked && atEnd) scrollTo(0, document.documentElement.scrollHeight);
     say("● live · last change " + new Date().toLocaleTimeString(), "on");
-  };
+  }
+  connect();
 })();
