@@ -109,7 +109,7 @@ def show_in_browser(path: str) -> None:
 
 
 def open_door(path: str, address: str) -> None:
-    """Open an address that holds a key. The browser gets a file that leads there: all users see the words of commands."""
+    """Open an address that holds a key: by a file that leads there, because all users see the words of a command."""
     from yume_shim.pages.html.live_page import door
 
     try:
