@@ -186,11 +186,14 @@ def test_no_width_needs_sideways_scrolling(page: Browser, tmp_path: Path, width:
 
 
 def test_print_shows_everything_but_the_tools(page: Browser, tmp_path: Path) -> None:
-    show(page, tmp_path, long_session(3))
+    show(page, tmp_path, long_session(9))
+    clocks = "return new Set([...document.querySelectorAll('time.clock')].map((each) => /[AP]M$/.test(each.textContent))).size"
+    assert page.run(clocks) == 2, "only the times of turns that are near are those of the reader"
     page.run("document.documentElement.dataset.theme = 'dark'")
     page.look(media="print")
     assert page.run("return getComputedStyle(document.documentElement).colorScheme") == "light"
     page.run("dispatchEvent(new Event('beforeprint'))")
+    assert page.run(clocks) == 1
     assert page.run("return document.querySelectorAll('#session details:not([open])').length") == 0
     for hidden in (".bar", ".side"):
         assert page.run("return getComputedStyle(document.querySelector(arguments[0])).display", hidden) == "none"

@@ -104,6 +104,7 @@
   $("collapse")?.addEventListener("click", () => fold(false));
   let closed = [];
   addEventListener("beforeprint", () => {
+    localise(main);
     closed = [...main.querySelectorAll("details:not([open])")];
     for (const each of closed) each.open = true;
   });
@@ -164,11 +165,14 @@
   const localDay = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   // in an answer the text flows around the button; elsewhere it has its corner
   const place = (button, block) => { if (block.matches(".answer")) block.prepend(button); else block.append(button); };
-  function decorate(part) {
+  function localise(part) {
     for (const time of part.querySelectorAll("time")) {
       const at = new Date(time.dateTime);
       if (!isNaN(at)) time.textContent = (time.classList.contains("clock") ? localTime : localDay).format(at);
     }
+  }
+  function decorate(part) {
+    localise(part);
     for (const block of part.querySelectorAll(".code, .prompt, .answer")) {
       if (block.querySelector(":scope > .copy")) continue;
       const button = document.createElement("button");

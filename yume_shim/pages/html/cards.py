@@ -68,8 +68,8 @@ def _meta(call: Call, hunks: list[Json]) -> str:
         words.append(figures.plural(lines_of(call.input["content"]), "line"))
     elif not hunks and call.name != "TodoWrite":
         words.append(prose(size(call)))
-    if call.agent is not None:
-        words.append(figures.plural(_calls(call.agent.items), "call"))
+    if call.agent is not None and (calls := _calls(call.agent.items)):
+        words.append(figures.plural(calls, "call"))
     if call.waited_ms:
         words.append(f"waited {figures.duration(call.waited_ms)}")
     if call.duration_ms:
