@@ -47,7 +47,8 @@ class RunningCall:
     def __init__(self, began: float) -> None:
         self.began = began
         self.decided = began
-        self.source: DecisionSource = "config"
+        self.source: DecisionSource | None = None
+        """Who decided; None for a call that was refused before: of an unknown tool, or with wrong input."""
 
 
 class Lane:

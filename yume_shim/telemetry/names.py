@@ -83,7 +83,7 @@ EVENTS = {
         LogEvent(
             "user_prompt",
             "a prompt was submitted",
-            ("prompt_length", "prompt"),
+            ("prompt_length", "prompt", "prompt_text"),
             ("command_name", "command_source"),
         ),
         LogEvent(
@@ -112,7 +112,7 @@ EVENTS = {
         ),
         LogEvent(
             "tool_result",
-            "a call has ended that was not refused",
+            "a call that was allowed has ended",
             ("tool_name", "tool_use_id", "success", "duration_ms", "decision_type", "decision_source", *_SIZES),
             ("error_type", "error", "tool_parameters", "tool_input", "request_id"),
         ),

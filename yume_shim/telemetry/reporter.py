@@ -191,7 +191,7 @@ class SessionReporter:
     def _user_prompt(self, text: str, id: str, at: float, source: dict[str, Any]) -> None:
         self._facts.prompt_id = id
         shown = self._facts.clean(text, MAX_CONTENT) if self._options.prompts else REDACTED
-        self._event("user_prompt", at, prompt_length=str(len(text)), prompt=shown, **source)
+        self._event("user_prompt", at, prompt_length=str(len(text)), prompt=shown, prompt_text=shown, **source)
 
     # ------------------------------------------------------------ requests
 
@@ -336,7 +336,7 @@ class SessionReporter:
     def _tool_finished(self, event: ToolFinished, lane: Lane, at: float) -> None:
         call, result, facts = event.call, event.result, self._facts
         running = lane.calls.pop(call.id, None)
-        if event.denied or running is None:
+        if event.denied or running is None or running.source is None:
             return
         failed = result.is_error is True
         text = tool_facts.result_text(result)

@@ -165,8 +165,11 @@ def test_decisions_of_the_host_and_refusals() -> None:
         ("hook", "reject"),
         ("user_abort", "reject"),
     ]
-    assert len(story.events("tool_result")) == 1, "a refused call has none"
+    unknown = ToolCall("c9", "Nonsense", {})
+    story.take(ToolStarted(unknown), ToolFinished(unknown, ToolResult("c9", "no such tool", is_error=True)))
+    assert len(story.events("tool_result")) == 1, "a refused call has none, nor one that nobody decided on"
     prompt = story.events("user_prompt")[0]
+    assert prompt["prompt_text"] == prompt["prompt"] == "<REDACTED>"
     assert (prompt["command_name"], prompt["command_source"], prompt["prompt_length"]) == ("review", "custom", "11")
     assert story.spans()["chat m"].attributes["error.type"] == "cancelled"
     story.take(ended(outcome="cancelled"))
