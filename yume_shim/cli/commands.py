@@ -47,7 +47,8 @@ def run_command(argv: Sequence[str]) -> int:
     except BadInvocation as error:
         _complain(error.message)
         return 2
-    except click.Abort:
+    except click.Abort:  # the end of the input within a question: what follows begins on a line of its own
+        os.write(2, b"\n")
         return INTERRUPTED
     return code if isinstance(code, int) else 0  # what `Exit` says; commands return nothing
 

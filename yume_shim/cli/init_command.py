@@ -12,6 +12,7 @@ import click
 
 from yume_shim.cli.client_table import BY_KEY, directions
 from yume_shim.config.build import build_settings
+from yume_shim.config.key_doubts import key_doubt
 from yume_shim.config.setting_sources import SettingSources, working_folder
 from yume_shim.host.log import Log
 from yume_shim.text.codec import dumps
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 PRIVATE_MODE = 0o600
 """The file may hold keys."""
+OLD = ".old"
+"""What the name of a replaced file gets."""
 NO_MODEL = "no model named"
 """How the error begins that a provider without a default model gives."""
 _CLIENT_NAMES = ("default", "opus", "sonnet", "haiku")
@@ -53,7 +56,11 @@ def add_init(group: click.Group, say: Callable[[str], None]) -> None:
         click.Option(["--key-env"], default="", help="Variable that holds the key at each start."),
         click.Option(["--key-stdin"], is_flag=True, help="Read the key from stdin and store it in the file."),
         click.Option(["--config", "path"], default="", help="File to write (default: ~/.yume/config.toml)."),
-        click.Option(["--force"], is_flag=True, help="Overwrite the file if it exists."),
+        click.Option(
+            ["--force"],
+            is_flag=True,
+            help="Replace the file if it exists. The former one is kept beside it, as FILE.old.",
+        ),
         click.Option(["--no-test"], is_flag=True, help="Do not ask the endpoint whether it takes the key."),
         click.Option(
             ["--for", "clients"],
@@ -96,12 +103,14 @@ class _Init:
             asked = Answers(provider, model, api_base, _checked_key(sys.stdin.readline()), key_env)
         elif not provider:
             asked = _ask(asked)
+        replaced = os.path.lexists(path)
         facts = _write(path, asked)
-        self._say(f"{path} is written.\n")
+        self._say(f"{path} is written.{f' The former file is {path}{OLD}.' if replaced else ''}\n")
         failed = False if no_test else self._test(facts)
         self._directions(clients)
         self._say("Next: yume-shim doctor\n")
         if failed:
+            self._say("To answer again: yume-shim init --force\n")
             raise click.exceptions.Exit(1)
 
     def _test(self, facts: ModelFacts) -> bool:
@@ -124,9 +133,30 @@ class _Init:
 
 def _checked_key(raw: str) -> str:
     key = raw.strip()
-    if not key or not key.isascii() or not key.isprintable():
-        raise BadInvocation("init: the key is empty or has characters that no key has")
+    if not key:
+        raise BadInvocation("init: the key is empty")
+    if doubt := key_doubt(key):
+        raise BadInvocation(f"init: this is not a key: {doubt}")
     return key
+
+
+def _typed_key(raw: str) -> str:
+    """A key that cannot be one is asked for again at once; "" stays."""
+    try:
+        return _checked_key(raw) if raw.strip() else ""
+    except BadInvocation as error:
+        click.echo(error.message, err=True)  # click hides what a hidden question is refused for
+        raise click.BadParameter(error.message) from None
+
+
+def _known_address(base: str, provider: str) -> str:
+    log = Log("-", "error")
+    sources = SettingSources({"api-base": base}, (), flat=True, env=os.environ, cwd=working_folder(), log=log)
+    from yume_shim.cli.doctor.models import ModelFacts
+
+    if error := ModelFacts(build_settings(sources), "any", provider).error:
+        raise click.BadParameter(error)
+    return base
 
 
 def _ask(given: Answers) -> Answers:
@@ -141,10 +171,11 @@ def _ask(given: Answers) -> Answers:
     )
     base = given.api_base
     if provider == "compatible" and not base:
-        base = click.prompt("Address, e.g. https://llm.example/v1", err=True)
+        question = "Address, e.g. https://llm.example/v1"
+        base = click.prompt(question, err=True, value_proc=lambda given: _known_address(given, provider))
     question = "Key (not shown; empty: it is taken from the environment at each start)"
-    key = click.prompt(question, default="", show_default=False, hide_input=True, err=True)
-    return Answers(provider, model, base, _checked_key(key) if key.strip() else "", given.key_env)
+    key = click.prompt(question, default="", show_default=False, hide_input=True, err=True, value_proc=_typed_key)
+    return Answers(provider, model, base, key, given.key_env)
 
 
 def _known_provider(name: str) -> str:
@@ -190,26 +221,30 @@ def _write(path: str, answers: Answers) -> ModelFacts:
     from yume_shim.disk.json_edit import replace_file
     from yume_shim.system import move_over
 
-    draft = f"{path}.new"
+    draft, log = f"{path}.new", Log("-", "error")
+
+    def facts_of(file: str) -> ModelFacts:
+        sources = SettingSources({"config": file}, (), flat=True, env=os.environ, cwd=working_folder(), log=log)
+        return ModelFacts(build_settings(sources), "", answers.provider)
+
     try:
         os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
         replace_file(draft, config_text(answers).encode(), PRIVATE_MODE)
         try:
-            sources = SettingSources(
-                {"config": draft}, (), flat=True, env=os.environ, cwd=working_folder(), log=Log("-", "error")
-            )
-            facts = ModelFacts(build_settings(sources), "", answers.provider)
+            facts = facts_of(draft)
             if facts.spec is None:
                 examples = _examples(_facts(answers.provider, "any")) if facts.error.startswith(NO_MODEL) else ""
                 hint = f"; e.g. --model {examples}" if examples else ""
                 raise BadInvocation(f"init: nothing is written: {facts.error}{hint}")
+            if os.path.lexists(path):
+                move_over(path, path + OLD)
             move_over(draft, path)
         finally:
             if os.path.lexists(draft):
                 os.remove(draft)
     except OSError as error:
         raise BadInvocation(f"init: {path} cannot be written: {error.strerror}") from None
-    return facts
+    return facts_of(path)  # messages about keys name the file that is there
 
 
 def config_text(answers: Answers) -> str:

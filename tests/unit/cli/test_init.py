@@ -68,6 +68,29 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
     )
     assert tomllib.loads(path.read_text("utf-8"))["provider"] == "openai"
     assert os.listdir(tmp_path).count("c.toml.new") == 0
+    assert (tmp_path / "c.toml.old").read_text() == "# mine\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX terminals")
+def test_what_cannot_be_is_asked_for_again(tmp_path: Path) -> None:
+    from tests.helpers.terminals import CTRL_D, Terminal
+
+    dialogue = (
+        ("Provider", "compatible\n"),
+        ("Model", "m\n"),
+        ("Address", "localhost\n"),
+        ("bad base URL 'localhost'", "http://127.0.0.1:9\n"),
+        ("Key", '"quoted"\n'),
+        ("it is in quotation marks", ""),
+        ("was invalid.\nKey", CTRL_D),  # a hidden question drops what was typed before it
+    )
+    with Terminal(["init"], cwd=tmp_path, env=child.clean_environment(tmp_path)) as terminal:
+        for question, answer in dialogue:
+            terminal.wait_for(question)
+            terminal.type(answer)
+        assert terminal.end() == 130
+    assert terminal.seen.endswith("\n")
+    assert not (tmp_path / ".yume").exists()
 
 
 @pytest.mark.parametrize(

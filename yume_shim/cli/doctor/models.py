@@ -89,7 +89,7 @@ class ModelFacts:
             name = endpoint.key_vars[0] if endpoint.key_vars else "YUME_API_KEY"
             instead = f"{other}, whose key is there" if other else endpoint.name
             todo = f"export {name}=… (or run: yume-shim init --provider {instead})"
-            return Line(KEYS, endpoint.name, "wrong", f"none found: looked at {looked}", todo)
+            return Line(KEYS, endpoint.name, "wrong", f"no key: looked at {looked}", todo)
         if endpoint.sign_in:
             return Line(KEYS, endpoint.name, "ok", f"signs in with {endpoint.sign_in}")
         if credential.kind == "none":
@@ -136,7 +136,6 @@ class ModelFacts:
         return list(found.values())
 
     def _asked(self, endpoint: Endpoint) -> Line:
-        from yume_shim.config.credentials import missing_key
         from yume_shim.engine.cancel import CancelSignal
         from yume_shim.providers.discovery.model_lists import list_models
 
@@ -145,7 +144,8 @@ class ModelFacts:
         try:
             keys, cancel = find_keys(endpoint, self.settings), CancelSignal()
             if not keys:
-                raise missing_key(endpoint, self.settings)
+                none = self._chosen_key(endpoint, "")
+                return Line(LIVE, none.name, none.state, none.text, none.todo)
             spec = self.catalog.at(endpoint, "")
             names = list_models(spec, keys[0].get(cancel), self.settings, cancel, lambda level, text: None)
         except BadInvocation as error:
