@@ -127,10 +127,17 @@ def test_search_filters_and_keys(page: Browser, tmp_path: Path) -> None:
     page.wait("document.querySelector('.side .here .n')?.textContent === '3'")
     page.press("k")
     page.wait("document.querySelector('.side .here .n')?.textContent === '2'")
+    page.type("#find", "copy")  # the words on buttons are not found
+    page.wait("document.getElementById('found').textContent === 'nothing'")
+    page.press("Escape")
     page.press("?")
     assert page.run("return document.getElementById('help').open") is True
+    page.click("#singles")
     page.click("#help button")
     page.wait("!document.getElementById('help').open")
+    page.press("x")
+    assert page.run("return document.getElementById('errors').getAttribute('aria-pressed')") == "false"
+    page.click("#singles")
     before = page.run("return getComputedStyle(document.body).backgroundColor")
     page.press("t")
     assert page.run("return getComputedStyle(document.body).backgroundColor") != before

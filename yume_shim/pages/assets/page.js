@@ -164,6 +164,8 @@
   const localTime = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
   const localDay = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   // in an answer the text flows around the button; elsewhere it has its corner
+  // the words on a button come from the style sheet: they are not part of the text that is searched and copied
+  const name = (button, words) => { button.dataset.words = words; button.setAttribute("aria-label", words); };
   const place = (button, block) => { if (block.matches(".answer")) block.prepend(button); else block.append(button); };
   function localise(part) {
     for (const time of part.querySelectorAll("time")) {
@@ -176,7 +178,7 @@
     for (const block of part.querySelectorAll(".code, .prompt, .answer")) {
       if (block.querySelector(":scope > .copy")) continue;
       const button = document.createElement("button");
-      button.type = "button"; button.className = "copy"; button.textContent = "Copy";
+      button.type = "button"; button.className = "copy"; name(button, "Copy");
       place(button, block);
     }
   }
@@ -193,8 +195,8 @@
       area.value = text; document.body.append(area); area.select();
       done = document.execCommand("copy"); area.remove();
     }
-    button.textContent = done ? "Copied" : "Not allowed";
-    setTimeout(() => { button.textContent = "Copy"; }, 1200);
+    name(button, done ? "Copied" : "Not allowed");
+    setTimeout(() => name(button, "Copy"), 1200);
   });
   const near = new Set();
   const nearby = new IntersectionObserver((entries) => {
@@ -254,7 +256,7 @@
   addEventListener("keydown", (event) => {
     if (event.key === "Tab") reach();
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog[open]")) return;
-    const act = keys[event.key];
+    const act = $("singles")?.checked === false && event.key !== "Escape" ? undefined : keys[event.key];
     if (act) { event.preventDefault(); act(); }
   });
 

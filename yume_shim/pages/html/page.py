@@ -175,4 +175,4 @@ def _side(document: Document) -> str:
 
 def _help() -> str:
     rows = "".join(f"<div><dt><kbd>{keys}</kbd></dt><dd>{what}</dd></div>" for keys, what in KEYS)
-    return f'<dialog id="help"><h2>Keyboard</h2><dl class="facts">{rows}</dl><form method="dialog"><button>Close</button></form></dialog>'
+    return f'<dialog id="help"><h2>Keyboard</h2><dl class="facts">{rows}</dl><p><label><input type="checkbox" id="singles" checked> single keys act</label></p><form method="dialog"><button>Close</button></form></dialog>'
