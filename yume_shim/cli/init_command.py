@@ -145,8 +145,7 @@ def _typed_key(raw: str) -> str:
     try:
         return _checked_key(raw) if raw.strip() else ""
     except BadInvocation as error:
-        click.echo(error.message, err=True)  # click hides what a hidden question is refused for
-        raise click.BadParameter(error.message) from None
+        raise click.BadParameter(error.message.removeprefix("init: ")) from None
 
 
 def _known_address(base: str, provider: str) -> str:
