@@ -21,10 +21,11 @@ FILE_MODE, FOLDER_MODE = 0o600, 0o700
 
 
 def as_text(document: Document, env: Mapping[str, str], *, everything: bool = False) -> str:
-    """For stdout: with colours on a terminal, unless NO_COLOR says otherwise."""
+    """For stdout: with colours on a terminal, unless NO_COLOR says otherwise, or where FORCE_COLOR asks for them."""
     from yume_shim.pages.terminal import rendered
 
-    colours = os.isatty(1) and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+    wanted = env.get("FORCE_COLOR") or (os.isatty(1) and env.get("TERM") != "dumb")
+    colours = bool(wanted) and not env.get("NO_COLOR")
     return rendered(document, colours=colours, everything=everything)
 
 

@@ -50,7 +50,8 @@ class SessionFinder:
             raise BadInvocation("no session is stored" if name == LAST else f"no session '{name}'")
         if len(found) > 1:
             several = ", ".join(each.session_id for each in found[:MAX_NAMED])
-            raise BadInvocation(f"'{name}' matches more than one session: {several}")
+            more = f" and {len(found) - MAX_NAMED:,} more" if len(found) > MAX_NAMED else ""
+            raise BadInvocation(f"'{name}' matches more than one session: {several}{more}")
         return found[0]
 
     def _similar(self, name: str) -> list[Listed]:

@@ -159,6 +159,17 @@ def test_show_in_the_terminal(home: Home, name: str) -> None:
     assert home.said("show", name) == SHOWN.format(id=ONE, cwd=home.cwd)
 
 
+def test_colours_are_asked_for(home: Home) -> None:
+    for colours, coloured in (
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ({}, False),
+    ):
+        env = child.clean_environment(home.home, **colours)
+        shown = child.run(["sessions", "show", ONE], [], cwd=home.cwd, env=env).stdout
+        assert (b"\x1b[1mGreek letters\x1b[0m" in shown) is coloured, colours
+
+
 def test_show_as_json(home: Home) -> None:
     shown = codec.loads(home.said("show", ONE, "--json"))
     assert [(message["role"], message["text"]) for message in shown["messages"]] == [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.helpers.page_samples import KEY, Story, arabic_session, text, thought, ugly_session
+from tests.helpers.timing import cheap
 from yume_shim.app.session_pages import read_document, read_golden
 from yume_shim.pages.cleaning import MAX_RESULT, Cleaner
 from yume_shim.pages.document import Answer, Aside, Call, Mark, Picture, Prompt, Thinking, Tokens, Words
@@ -361,6 +362,18 @@ def test_attachments_of_the_claude_cli_are_one_item() -> None:
     assert isinstance(call, Call)
     assert call.result is not None
     assert call.result.text == "No such file"
+
+
+def test_many_attachments_take_linear_time() -> None:
+    story = Story()
+    story.ask("Go")
+    for number in range(4_000):
+        story.line("attachment", attachment={"type": f"kind{number}", "content": "c"})
+    with cheap(8.0):  # 0.2 s
+        (turn,) = read(story).turns
+    (aside,) = turn.items
+    assert isinstance(aside, Aside)
+    assert len(aside.items) == 4_000
 
 
 @pytest.mark.parametrize(

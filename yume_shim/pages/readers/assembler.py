@@ -350,23 +350,29 @@ def _items(drafts: Sequence[Item | DraftCall], above: str) -> tuple[Item, ...]:
     context: list[Prompt] = []
     """The run of attachments that may go on."""
     for place, draft in enumerate(drafts):
-        name = f"{above}-{place + 1}"
         if isinstance(draft, Prompt) and draft.title.startswith(ATTACHED):
-            context.append(replace(draft, id=name))
-            if len(context) > 1:
-                made[-1] = Aside(context[0].id, context[0].at, _context_title(context), _inside(context))
-                continue
-        else:
-            context = []
-        if isinstance(draft, DraftCall):
-            made.append(replace(draft.call, id=name, agent=_agent(draft, name)))
-        elif isinstance(draft, Aside):
-            made.append(replace(draft, id=name, items=_items(draft.items, name)))
-        elif isinstance(draft, Call) and draft.agent is not None:
-            made.append(replace(draft, id=name, agent=replace(draft.agent, items=_items(draft.agent.items, name))))
-        else:
-            made.append(replace(draft, id=name))
-    return tuple(made)
+            context.append(replace(draft, id=f"{above}-{place + 1}"))
+            continue
+        made += _together(context)
+        context = []
+        made.append(_item(draft, f"{above}-{place + 1}"))
+    return (*made, *_together(context))
+
+
+def _item(draft: Item | DraftCall, name: str) -> Item:
+    if isinstance(draft, DraftCall):
+        return replace(draft.call, id=name, agent=_agent(draft, name))
+    if isinstance(draft, Aside):
+        return replace(draft, id=name, items=_items(draft.items, name))
+    if isinstance(draft, Call) and draft.agent is not None:
+        return replace(draft, id=name, agent=replace(draft.agent, items=_items(draft.agent.items, name)))
+    return replace(draft, id=name)
+
+
+def _together(context: list[Prompt]) -> list[Item]:
+    if len(context) < 2:
+        return list(context)
+    return [Aside(context[0].id, context[0].at, _context_title(context), _inside(context))]
 
 
 def _context_title(found: Sequence[Prompt]) -> str:
