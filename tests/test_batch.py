@@ -278,12 +278,16 @@ def test_every_request_keeps_to_the_rate(tmp_path: Path) -> None:
 def test_files_with_one_prompt_and_isolated_places(tmp_path: Path) -> None:
     desk = Desk(tmp_path, note=[[call("Write", file_path="note.txt", content="by a task")], [say("Written.")]])
     (tmp_path / "a.txt").write_text("one")
+    if sys.platform != "win32":
+        os.mkfifo(tmp_path / "pipe")
     argv = ("a.txt", "--prompt", "Say note", "--isolate-homes", "--isolate-copies")
     code, stderr = desk.run(*argv, "-j", "1", "--", "--permission-mode", "acceptEdits")
     assert code == 0, stderr
     assert desk.rows()[0]["id"] == "a.txt"
     assert (tmp_path / "out.jsonl.copies" / "000000-a.txt" / "note.txt").read_text() == "by a task"
     assert not (tmp_path / "note.txt").exists()
+    copied = {path.name for path in (tmp_path / "out.jsonl.copies" / "000000-a.txt").iterdir()}
+    assert not copied & {"pipe", "out.jsonl", "out.jsonl.copies", "out.jsonl.homes"}
     assert not (desk.home / ".claude").exists()
     assert (tmp_path / "out.jsonl.homes" / "w0" / ".claude" / "projects").is_dir()
 

@@ -7,6 +7,7 @@ permits       the requests of one process that wait for their turn
 coordinator   hands out tasks and takes results; the only state that workers share
 worker        one conversation at a time in a persistent process of this program
 run_plan      what a run is made of, and what an engine does
+copies        the folders of tasks that work in copies
 shim_process  that process: its lines, in flat
 local_engine  workers on threads of this process
 ray_engine    workers as actors of a Ray cluster; ray_actors is what lives there

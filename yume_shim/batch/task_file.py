@@ -118,8 +118,9 @@ def _lines(path: str) -> Iterator[tuple[int, bytes]]:
                     raise BadInvocation(f"{path} is UTF-16: save it as UTF-8")
                 if len(line) > MAX_LINE:
                     raise BadInvocation(f"{path}: line {number} is longer than {MAX_LINE >> 20} MiB")
+                line = line.removeprefix(b"\xef\xbb\xbf")
                 if line.strip():
-                    yield number, line.removeprefix(b"\xef\xbb\xbf")
+                    yield number, line
     except OSError as error:
         raise BadInvocation(f"cannot read {path}: {error.strerror}") from None
 

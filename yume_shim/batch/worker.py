@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 
+from yume_shim.batch.copies import CopyFailed, copy_folder
 from yume_shim.batch.lanes import MIN_PAUSE
 from yume_shim.batch.permits import Permits
 from yume_shim.batch.shim_process import ProcessEnded, ShimProcess
@@ -17,7 +18,7 @@ from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Protocol
 
     from yume_shim.batch.coordinator import Order, Stop
@@ -56,6 +57,8 @@ class WorkerSettings(Value):
     """A folder that gets a home for each worker; "" = they share the user's."""
     copies: str = ""
     """A folder that gets a copy of its working folder for each task; "" = tasks work in the folder itself."""
+    out: str = ""
+    """OUT, which copies leave out."""
 
 
 class Worker:
@@ -101,6 +104,8 @@ class Worker:
                 turn.error = {"kind": "start", "message": f"{self._node} has no folder {folder}"}
             else:
                 self._ask(task, turn, started)
+        except CopyFailed as error:
+            turn.error = {"kind": "start", "message": str(error)}
         except (ProcessEnded, OSError) as error:
             turn.error = turn.error or {"kind": "worker", "message": str(error)}
             self._end_process()
@@ -137,11 +142,9 @@ class Worker:
         folder = task.cwd or self._settings.cwd
         if not self._settings.copies:
             return folder
-        import shutil
-
         copy = os.path.join(self._settings.copies, _file_name(task))
-        shutil.rmtree(copy, ignore_errors=True)  # of an earlier try
-        shutil.copytree(folder or os.curdir, copy, symlinks=True, ignore=_ignore(self._settings.copies))
+        settings = self._settings
+        copy_folder(folder or os.curdir, copy, (settings.out, settings.copies, settings.isolated_home))
         return copy
 
     def _listen(self, process: ShimProcess, task: Task, turn: Turn, started: float) -> None:
@@ -327,12 +330,3 @@ def _file_name(task: Task) -> str:
     """A folder name for the task: its place, and what of its id can stand in a name."""
     plain = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in task.id)[:80]
     return f"{task.index:06d}-{plain}"
-
-
-def _ignore(copies: str) -> Callable[[str, list[str]], set[str]]:
-    """The folder of copies may lie inside the folder that is copied."""
-
-    def ignore(folder: str, names: list[str]) -> set[str]:
-        return {name for name in names if os.path.realpath(os.path.join(folder, name)) == os.path.realpath(copies)}
-
-    return ignore

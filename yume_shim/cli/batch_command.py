@@ -163,6 +163,7 @@ def _plan(inputs: tuple[str, ...], out: str, given: dict[str, Any]) -> Plan:
             task_timeout_s=given["task_timeout"],
             isolated_home=f"{out}.homes" if given["isolate_homes"] else "",
             copies=f"{out}.copies" if given["isolate_copies"] else "",
+            out=out,
         ),
         resume=given["resume"],
         retry_errors=given["retry_errors"],

@@ -117,7 +117,7 @@ def test_only_the_first_mistakes_are_shown(tmp_path: Path) -> None:
 
 def test_a_file_without_tasks(tmp_path: Path) -> None:
     with pytest.raises(BadInvocation, match="holds no task"):
-        read_tasks(written(tmp_path, ""))
+        read_tasks(written(tmp_path, "\ufeff"))
     with pytest.raises(BadInvocation, match="cannot read"):
         read_tasks(str(tmp_path / "none"))
 
