@@ -230,6 +230,10 @@ def test_the_live_page_grows(page: Browser, tmp_path: Path) -> None:
             "First prompt",
             "Second prompt",
         ]
+        story.answer(text("Another answer"), text("And one more"))
+        path.write_bytes(story.save())
+        page.run("location.hash = '#t2'")
+        page.wait("document.querySelectorAll('#t2-c.here .within li').length === 2")
         # a hidden page gives its connection back: browsers have six for a host
         hide = "Object.defineProperty(document, 'hidden', {value: arguments[0], configurable: true});"
         page.run(f"{hide} document.dispatchEvent(new Event('visibilitychange'))", True)

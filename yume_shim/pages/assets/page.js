@@ -208,6 +208,10 @@
   const reading = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) if (isIntersecting) mark(target.id);
   }, { rootMargin: "-10% 0px -80% 0px" });
+  addEventListener("scrollend", () => {  // at the end of the page its last turn is read, however low it stands
+    if (innerHeight + scrollY < root.scrollHeight - 4 || !scrollY) return;
+    mark([...main.querySelectorAll(":scope > .turn:not([hidden])")].at(-1)?.id);
+  });
   const observe = (turn) => { nearby.observe(turn); reading.observe(turn); };
   for (const turn of main.querySelectorAll(":scope > .turn")) observe(turn);
   const first = main.querySelector(":scope > .turn");
@@ -226,6 +230,7 @@
       if (each.hidden) each.hidden = false;
     }
     target.scrollIntoView();
+    mark(target.closest(".turn")?.id);
   }
   main.addEventListener("click", (event) => {
     const item = event.target.closest("summary")?.closest(".item[id]");
@@ -261,5 +266,5 @@
   });
 
   // ---- for the live page
-  window.page = { apply, observe, decorate, forget: (node) => texts.delete(node), active: () => query || onlyErrors || tool || hiddenKinds.size };
+  window.page = { apply, mark, within, observe, decorate, forget: (node) => texts.delete(node), active: () => query || onlyErrors || tool || hiddenKinds.size };
 })();

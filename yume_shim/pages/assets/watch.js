@@ -32,6 +32,7 @@
       old ? old.replaceWith(head) : turn.prepend(head);
       const entry = nodeOf(part.entry), known = document.getElementById(part.turn + "-c");
       known ? known.replaceWith(entry) : document.querySelector("#contents > ol")?.append(entry);
+      if (known?.classList.contains("here")) page.mark(part.turn);
       page.decorate(head);
       return;
     }
@@ -76,7 +77,7 @@
     if (news.list !== undefined) list(news.list);
     const atEnd = innerHeight + scrollY > document.documentElement.scrollHeight - 160;
     for (const part of news.parts ?? []) put(part);
-    if (page.active()) page.apply();
+    if (page.active()) page.apply(); else if (news.parts) page.within();
     if (news.parts?.length && follow?.checked && atEnd) scrollTo(0, document.documentElement.scrollHeight);
     say("● live · last change " + new Date().toLocaleTimeString(), "on");
   }
