@@ -10,9 +10,8 @@ import pytest
 
 from tests.helpers.document_world import DOCUMENTS, FENCE, ROOT
 from yume_shim.cli.argv import parse
-from yume_shim.cli.claude_subcommands import CLAUDE_SUBCOMMANDS
 from yume_shim.cli.commands import command_group
-from yume_shim.cli.flags import FORMATS, SUBCOMMAND_HELP, SUBCOMMANDS
+from yume_shim.cli.flags import CLAUDE_SUBCOMMANDS, FORMATS, SUBCOMMAND_HELP, SUBCOMMANDS
 from yume_shim.cli.help import grouped, help_text
 from yume_shim.config.known_settings import check_config
 

@@ -16,7 +16,8 @@ from tests.helpers.wild_histories import TOOLS, wild
 from tests.helpers.wire_cases import cases
 from yume_shim.context.compact import choose_cut, rejoin
 from yume_shim.context.repair import repair
-from yume_shim.context.result_trimming import apply_trim, plan_step
+from yume_shim.context.result_trimming import plan_step
+from yume_shim.context.trim_plan import apply_trim
 from yume_shim.providers.fitting.prepare import Preparer
 from yume_shim.providers.load import load_adapter
 from yume_shim.text import codec

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from yume_shim import CLAUDE_VERSION, __version__
-from yume_shim.host.delta_merging import DeltaMerger
 from yume_shim.host.descriptors import is_terminal
 from yume_shim.host.event_output import EventOutput
 from yume_shim.host.latch import Latch
@@ -70,8 +69,11 @@ class Output:
             self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
             dialect = make_dialect(settings, ids, cap, used)
         self._live = dialect if settings.host.live and is_terminal(STDERR) else None
-        merges = flat and link is None
-        written = DeltaMerger(self.writer, settings.host.delta_interval, cap) if merges else self.writer
+        written: LineWriter | DeltaMerger = self.writer
+        if flat and link is None:
+            from yume_shim.host.delta_merging import DeltaMerger
+
+            written = DeltaMerger(self.writer, settings.host.delta_interval, cap)
         self.events = EventOutput(clock, ids, dialect, written, listeners, tell=self._tell)
         self.emit = self.events.emit if link is None else link.follow(self.events.emit)
 

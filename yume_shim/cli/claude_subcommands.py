@@ -8,28 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-CLAUDE_SUBCOMMANDS = (
-    "agents",
-    "attach",
-    "auth",
-    "auto-mode",
-    "gateway",
-    "import",
-    "install",
-    "logs",
-    "plugin",
-    "plugins",
-    "purge",
-    "respawn",
-    "rm",
-    "setup-token",
-    "stop",
-    "kill",
-    "ultrareview",
-    "update",
-    "upgrade",
-)
-
 
 def run_claude_subcommand(argv: Sequence[str], say: Callable[[str], int]) -> int:
     """Answer what needs no model; refuse the rest with one sentence."""

@@ -9,7 +9,6 @@ does not begin with "-", "repeat" takes one value each time it is given.
 from __future__ import annotations
 
 from yume_shim.types.settings import AUTO_MODE, CLAUDE_MODES, FLAT_MODES, MODE_ALIASES, PROMPT_SIZES
-from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,17 +18,32 @@ if TYPE_CHECKING:
     Status = Literal["honoured", "accepted", "refused"]
 
 
-class Flag(Value):
-    """One row. `names[0]`, without dashes, is its `key` everywhere else."""
+class Flag:
+    """One row. `names[0]`, without dashes, is its `key` everywhere else.
 
-    names: tuple[str, ...]
-    kind: Kind
-    help: str
-    value_name: str = ""
-    choices: tuple[str, ...] = ()
-    status: Status = "honoured"
-    ours: bool = False
-    """A flag of this program that the Claude CLI does not have."""
+    No `Value`: each start makes all rows, and an ordinary class makes them in a third of the instructions.
+    """
+
+    __slots__ = ("choices", "help", "kind", "names", "ours", "status", "value_name")
+
+    def __init__(
+        self,
+        names: str,
+        kind: Kind,
+        text: str,
+        value_name: str = "",
+        choices: tuple[str, ...] = (),
+        status: Status = "honoured",
+        ours: bool = False,
+    ) -> None:
+        """`ours`: a flag of this program that the Claude CLI does not have."""
+        self.names = tuple(names.split())
+        self.kind: Kind = kind
+        self.help = text
+        self.value_name = value_name
+        self.choices = choices
+        self.status: Status = status
+        self.ours = ours
 
     @property
     def key(self) -> str:
@@ -52,7 +66,7 @@ class Flag(Value):
 
 
 def _switch(names: str, text: str, status: Status = "honoured", *, ours: bool = False) -> Flag:
-    return Flag(tuple(names.split()), "switch", text, "", (), status, ours)
+    return Flag(names, "switch", text, "", (), status, ours)
 
 
 def _value(
@@ -65,7 +79,7 @@ def _value(
     kind: Kind = "value",
     ours: bool = False,
 ) -> Flag:
-    return Flag(tuple(names.split()), kind, text, value_name, choices, status, ours)
+    return Flag(names, kind, text, value_name, choices, status, ours)
 
 
 FORMATS = ("flat", "text", "json", "stream-json")
@@ -226,6 +240,28 @@ FLAGS: tuple[Flag, ...] = (
 BY_NAME: dict[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}
 SUBCOMMANDS = ("batch", "check-stream", "doctor", "init", "mcp", "models", "replay", "schema", "sessions", "watch")
 """Words that click parses; `acp` and the Claude CLI's own sub-commands are answered without it."""
+CLAUDE_SUBCOMMANDS = (
+    "agents",
+    "attach",
+    "auth",
+    "auto-mode",
+    "gateway",
+    "import",
+    "install",
+    "logs",
+    "plugin",
+    "plugins",
+    "purge",
+    "respawn",
+    "rm",
+    "setup-token",
+    "stop",
+    "kill",
+    "ultrareview",
+    "update",
+    "upgrade",
+)
+"""Those of the Claude CLI that this program does not have, or answers in its place (`claude_subcommands.py`)."""
 SUBCOMMAND_HELP = {
     "acp": "Speak the Agent Client Protocol on stdin and stdout, for editors",
     "auth": "Show which key each provider gets, and why; `auth status` as in the Claude CLI",

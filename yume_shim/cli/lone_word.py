@@ -7,8 +7,7 @@ import os
 import shlex
 
 from yume_shim import CLAUDE_VERSION, __version__
-from yume_shim.cli.claude_subcommands import CLAUDE_SUBCOMMANDS
-from yume_shim.cli.flags import SUBCOMMANDS
+from yume_shim.cli.flags import CLAUDE_SUBCOMMANDS, SUBCOMMANDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -57,7 +57,7 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
     from yume_shim.host.own_modules import load_ready, load_words
 
     load_words()
-    from yume_shim.cli.flags import SUBCOMMANDS
+    from yume_shim.cli.flags import CLAUDE_SUBCOMMANDS, SUBCOMMANDS
 
     if argv and argv[0] in SUBCOMMANDS:
         try:
@@ -66,9 +66,9 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
             return run_command(argv)
         except ModuleNotFoundError as error:
             return _missing(error)
-    from yume_shim.cli.claude_subcommands import CLAUDE_SUBCOMMANDS, run_claude_subcommand
-
     if argv and argv[0] in CLAUDE_SUBCOMMANDS:
+        from yume_shim.cli.claude_subcommands import run_claude_subcommand
+
         return run_claude_subcommand(argv, _say)
     gc.disable()  # a start makes no garbage; the session enables it again
     from yume_shim.cli.argv import parse

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from yume_shim.context.estimate import size_of
-from yume_shim.context.result_trimming import TrimPlan, apply_trim
+from yume_shim.context.trim_plan import TrimPlan, apply_trim
 from yume_shim.text.clip import clip_middle
 from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
 from yume_shim.types.value import replace

@@ -1,4 +1,4 @@
-"""Trims old tool results, so that a long history fits without a summary. Pure.
+"""Decides how old tool results are trimmed, so that a long history fits without a summary. Pure.
 
 Results are the bulk of a history, and the older a result is, the less of it is needed: calling the tool again brings
 most of them back. So results are grouped by age, and each group gets a cap, half of the cap of the next younger group.
@@ -12,6 +12,7 @@ comes when the budget is reached again.
 
 from __future__ import annotations
 
+from yume_shim.context.trim_plan import TrimPlan
 from yume_shim.text.clip import clip_middle
 from yume_shim.types.blocks import Document, Image, Text, ToolResult
 from yume_shim.types.value import Value, replace
@@ -38,32 +39,11 @@ MEDIA_CHARS = 5_000
 TRIM_NOTE = "\n[… {cut} characters of this old result cut …]\n"
 
 
-class TrimPlan(Value):
-    """The cap in characters for the results of each message, from the first message on. Later messages stay whole."""
-
-    caps: tuple[int, ...] = ()
-
-    def joined(self, other: TrimPlan) -> TrimPlan:
-        """Both plans together: a result that was trimmed never grows again."""
-        longer, shorter = sorted((self.caps, other.caps), key=len, reverse=True)
-        return TrimPlan(tuple(map(min, longer, shorter)) + longer[len(shorter) :])
-
-
 class Step(Value):
     """A plan, and about how many tokens it frees."""
 
     plan: TrimPlan
     freed: int
-
-
-def apply_trim(messages: Sequence[Message], plan: TrimPlan) -> tuple[Message, ...]:
-    """The history to send: the same messages, with the results trimmed by the plan."""
-    if not plan.caps:
-        return tuple(messages)
-    return tuple(
-        _trim_message(message, plan.caps[place]) if place < len(plan.caps) else message
-        for place, message in enumerate(messages)
-    )
 
 
 def plan_step(
@@ -167,7 +147,8 @@ def _length(block: object) -> int:
             return len(str(block))
 
 
-def _trim_message(message: Message, cap: int) -> Message:
+def trimmed_message(message: Message, cap: int) -> Message:
+    """The message with its results cut to this cap."""
     blocks = tuple(_trim(block, cap) if isinstance(block, ToolResult) else block for block in message.blocks)
     return message if blocks == message.blocks else replace(message, blocks=blocks)
 

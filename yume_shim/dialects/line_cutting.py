@@ -3,8 +3,8 @@ grows with the size of the line and not with its shape: a hostile model chooses 
 
 from __future__ import annotations
 
-from yume_shim.text.clip import escape_separators
 from yume_shim.text.codec import dumps
+from yume_shim.text.separators import escape_separators
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ no `init`, `status`, interrupt marker, compaction or `result`.
 
 from __future__ import annotations
 
-from yume_shim.dialects.host_lines import control_response, question_line
 from yume_shim.dialects.nested_answers import Answers
 from yume_shim.dialects.nested_lines import (
     ask_line,
@@ -253,6 +252,8 @@ class NestedDialect:
         tagged: Tagged,
     ) -> Json:
         """A question or an answer to the host."""
+        from yume_shim.dialects.host_lines import control_response, question_line
+
         match event:
             case ApprovalAsked():
                 return ask_line(event, None if tagged.child is None else tagged.child.agent_id)

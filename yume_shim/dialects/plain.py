@@ -108,8 +108,8 @@ class JsonDialect:
     def _closing(self, result: Json) -> list[Json]:
         if not self._verbose:
             return [result]
-        from yume_shim.text.clip import escape_separators
         from yume_shim.text.codec import dumps
+        from yume_shim.text.separators import escape_separators
 
         messages, self._messages = [*self._messages, result], []
         return [{"!text": escape_separators(dumps(messages), wide=True).decode("utf-8") + "\n"}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.context.compact import MAX_SUMMARY, ask_for_summary, fit_head, rejoin, summary_of
 from yume_shim.context.estimate import frame_size, size_of
-from yume_shim.context.result_trimming import TrimPlan
+from yume_shim.context.trim_plan import TrimPlan
 from yume_shim.engine.booking import book, note_failure
 from yume_shim.engine.model_client import GaveUp, ModelClient, Stopped
 from yume_shim.types.blocks import Text

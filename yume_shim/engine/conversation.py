@@ -12,7 +12,7 @@ import threading
 
 from yume_shim.context.estimate import Measured, frame_size
 from yume_shim.context.repair import LegalPrefix
-from yume_shim.context.result_trimming import TrimPlan
+from yume_shim.context.trim_plan import TrimPlan
 from yume_shim.engine.budget import Budget
 from yume_shim.engine.host_options import HostOptions
 from yume_shim.engine.model_choice import ModelChoice

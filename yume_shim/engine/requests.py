@@ -6,7 +6,7 @@ import os
 
 from yume_shim.context.estimate import Measured, frame_size, measured, room_for_output, size_of
 from yume_shim.context.repair import repair
-from yume_shim.context.result_trimming import apply_trim, plan_step
+from yume_shim.context.trim_plan import apply_trim
 from yume_shim.engine.turn_preparation import attempt, prepare
 from yume_shim.types.blocks import Text
 from yume_shim.types.events import ContextMeasured, Notice
@@ -237,6 +237,8 @@ class Requests:
 
     def _trim(self, size: int, budget: int) -> int:
         """Trim the history one step further; returns the tokens that this frees."""
+        from yume_shim.context.result_trimming import plan_step
+
         conversation, settings = self._conversation, self._services.settings
         step = plan_step(
             self._history(),

@@ -6,7 +6,6 @@ Loaded only where watchers are on. The work per piece is bounded, and a call is 
 from __future__ import annotations
 
 from yume_shim.text.loops import LoopDetector
-from yume_shim.text.partial_json import FieldReader
 from yume_shim.types.blocks import Text, Thinking, ToolCall
 from yume_shim.types.events import BlockDelta, BlockStarted
 from yume_shim.types.watching import StreamStop
@@ -15,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from yume_shim.text.partial_json import FieldReader
     from yume_shim.types.events import ModelEvent
     from yume_shim.types.ports import CallCheck, Cancel
 
@@ -55,7 +55,10 @@ class StreamWatch:
             self._calls += 1
             # a later call may count on what the earlier ones do
             self._check = self._check_for(block.name) if self._calls == 1 else None
-            self._reader = FieldReader() if self._check is not None else None
+            if self._check is not None:
+                from yume_shim.text.partial_json import FieldReader
+
+                self._reader = FieldReader()
 
     def _text(self, loops: LoopDetector, piece: str) -> StreamStop | None:
         repeated = loops.feed(piece)

@@ -4,7 +4,8 @@ long parts cut. Fields, types and short values stay, so that a strict reader sti
 from __future__ import annotations
 
 from yume_shim.text import codec
-from yume_shim.text.clip import clip_middle, escape_separators
+from yume_shim.text.clip import clip_middle
+from yume_shim.text.separators import escape_separators
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

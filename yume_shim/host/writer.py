@@ -12,7 +12,7 @@ import threading
 
 from yume_shim.host.descriptors import claim
 from yume_shim.text import codec
-from yume_shim.text.clip import escape_separators
+from yume_shim.text.separators import escape_separators
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

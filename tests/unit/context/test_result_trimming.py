@@ -12,11 +12,10 @@ from yume_shim.context.result_trimming import (
     MIN_CAP,
     TRIM_NOTE,
     Step,
-    TrimPlan,
-    apply_trim,
     plan_step,
     untouched_from,
 )
+from yume_shim.context.trim_plan import TrimPlan, apply_trim
 from yume_shim.types.blocks import Image, Message, Text, ToolResult
 
 CAPS = st.lists(st.integers(MIN_CAP, 30_000), max_size=60).map(lambda caps: TrimPlan(tuple(caps)))

@@ -11,8 +11,8 @@ from tests.helpers.fakes import FakeIds
 from tests.helpers.record_check import check_lines
 from yume_shim.dialects.flat import FlatDialect
 from yume_shim.dialects.records.index import FLAT
-from yume_shim.text.clip import escape_separators
 from yume_shim.text.codec import dumps
+from yume_shim.text.separators import escape_separators
 from yume_shim.types.blocks import Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import (

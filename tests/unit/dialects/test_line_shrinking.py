@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.helpers.timing import cheap
 from yume_shim.dialects.line_shrinking import shrink
-from yume_shim.text.clip import escape_separators
 from yume_shim.text.codec import dumps, loads
+from yume_shim.text.separators import escape_separators
 
 LIMIT = 10_000
 

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 from yume_shim.text import codec
 from yume_shim.text.clip import (
-    FORMAT_CHARACTERS,
     MAX_CODE_POINT_BYTES,
     MAX_SHIFT,
     clip_middle,
-    escape_separators,
     json_size,
     split_text,
 )
+from yume_shim.text.separators import FORMAT_CHARACTERS, escape_separators
 
 GRAPHEMES = [
     "a",
