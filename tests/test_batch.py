@@ -89,7 +89,8 @@ class Desk:
     def start(self, *argv: str) -> subprocess.Popen[bytes]:
         given = () if "--prompt" in argv else ("in.jsonl",)
         words = [sys.executable, "-m", "yume_shim", "batch", "-o", "out.jsonl", *given, *argv]
-        return subprocess.Popen(words, cwd=self.base, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        quiet, pipe = subprocess.DEVNULL, subprocess.PIPE
+        return subprocess.Popen(words, cwd=self.base, env=self.env, stdin=quiet, stdout=pipe, stderr=pipe)
 
     def run(self, *argv: str) -> tuple[int, str]:
         """(exit code, stderr)."""

@@ -121,6 +121,18 @@ def test_an_interrupt_leaves_what_came_and_stops_a_loop(provider: str, redirecte
     assert server.left == 1
 
 
+def test_an_interrupted_batch_stops_a_loop(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"id": "a", "prompt": "hi"}\n')
+    loop = f'for i in 1 2; do {SHIM} batch in.jsonl -o out$i.jsonl; echo "code $?"; done; echo after'
+    env = environment(tmp_path, server := ModelServer([say("Half an", 1), hold()]))
+    with server, Terminal([], cwd=tmp_path, env=env, program=("bash", "-c", loop)) as terminal:
+        wait_until(lambda: server.left == 0, "the request")
+        terminal.type(CTRL_C)
+        assert terminal.end() == -signal.SIGINT
+    assert ("--resume continues" in terminal.seen, "code" in terminal.seen) == (True, False)
+    assert not (tmp_path / "out2.jsonl").exists()
+
+
 def test_an_interrupted_program_ends_by_the_signal_at_any_time(tmp_path: Path) -> None:
     """Also before its own handlers are there, and by a second interrupt while it is stuck."""
     env = environment(tmp_path, server := ModelServer([say("x", 1), hold()]))

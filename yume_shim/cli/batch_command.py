@@ -129,7 +129,9 @@ class _Stops:
     def _take(self, number: int, _frame: object) -> None:
         code = EXIT_CODES[signal.Signals(number).name]
         if self.exit_code and time.monotonic() > self._at + SAME_SIGNAL:
-            os._exit(code)  # processes end by themselves when we are gone
+            from yume_shim.cli.main import end_now
+
+            end_now(code)  # processes end by themselves when we are gone
         if not self.exit_code:
             self._at, self.exit_code = time.monotonic(), code
             self._engine.stop("interrupted")

@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Settings
 
 
-INTERRUPTED = 130
-"""The exit code after Ctrl-C, as in shells."""
-
-
 def run_command(argv: Sequence[str]) -> int:
     """Run a sub-command; returns the exit code."""
     try:
@@ -47,9 +43,9 @@ def run_command(argv: Sequence[str]) -> int:
     except BadInvocation as error:
         _complain(error.message)
         return 2
-    except click.Abort:  # the end of the input within a question: what follows begins on a line of its own
+    except click.Abort:  # Ctrl-D in a question: what follows begins on a line of its own
         os.write(2, b"\n")
-        return INTERRUPTED
+        return 1
     return code if isinstance(code, int) else 0  # what `Exit` says; commands return nothing
 
 

@@ -37,6 +37,13 @@ def entry(listeners: Sequence[Listener] = ()) -> None:
     code = main(sys.argv[1:], listeners)
     # All output was written with os.write and everything is closed. Skipping the interpreter's shutdown saves several
     # milliseconds per process, and daemon threads cannot fail during it.
+    end_now(code)
+
+
+def end_now(code: int) -> None:
+    """End the process with this code; after Ctrl-C in a sub-command, by the signal."""
+    if code == INTERRUPTED and _attended():
+        _end_at_once(2, None)
     os._exit(code)
 
 
