@@ -360,8 +360,7 @@ class NestedDialect:
         self._answers.user_uuids = event.user_uuids
         self._beats.clear()
         lines = [self._lifecycle(uuid, state) for uuid in event.user_uuids for state in ("queued", "started")]
-        uuid = self._messages.uuid_of(tagged)
-        lines.append(init_line(event.info, self._version, event.user_uuids, uuid))
+        lines.append(init_line(event.info, self._version, event.user_uuids, self._messages.uuid_of(tagged)))
         lines += self._echoes
         self._echoes = []
         return lines
