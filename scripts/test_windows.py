@@ -54,8 +54,14 @@ WINE_GAPS = {
     "tests/unit/system/test_marked_processes.py": "/proc is Linux's",
 }
 """Tests that cannot pass, and why."""
-WITHOUT_WMI = "import sys\nsys.modules['_wmi'] = None\n"
-"""From 3.12 on `platform` asks WMI, which ends the process in Wine 8."""
+WITHOUT_GAPS = """
+import sys
+import _winapi
+
+sys.modules["_wmi"] = None  # `platform` asks it from Python 3.12 on
+vars(_winapi).pop("CopyFile2", None)  # `shutil` calls it
+"""
+"""Parts of newer Pythons that end the process in Wine 8; Python has another way for each."""
 PART_SECONDS, ALL_SECONDS = 400, 1_800
 _PINNED = re.compile(r"[A-Za-z0-9._-]+==[^\\]+")
 FROM_SOURCES = "claude-agent-sdk"
@@ -220,7 +226,7 @@ def interpreter() -> Path:
     (place / f"{name}._pth").write_text("\n".join(lines) + "\n", "utf-8")
     if not (place / "python3.exe").is_file():
         shutil.copy(place / "python.exe", place / "python3.exe")  # the name that servers of session goldens have
-    (place / "sitecustomize.py").write_text(WITHOUT_WMI, "utf-8")
+    (place / "sitecustomize.py").write_text(WITHOUT_GAPS, "utf-8")
     place_bash()
     return place / "python.exe"
 

@@ -77,8 +77,9 @@ def run(home: Path, api: str, words: int, counted: Json | None, times: int = 1) 
         (home / ".yume" / "config.toml").write_text(CONFIG.format(api=api, url=server.url), "utf-8")
         env = child.clean_environment(home)
         for _ in range(times):
-            argv = ["-p", "word " * words, "--model", "there/m", "--autocompact", "12000", "--tools", "Read"]
-            ended = child.run(argv, [], cwd=home, env=env)
+            argv = ["-p", "--model", "there/m", "--autocompact", "12000", "--tools", "Read"]
+            prompt = [{"!raw": "word " * words}, {"!eof": True}]  # longer than a command line of Windows
+            ended = child.run(argv, prompt, cwd=home, env=env)
             assert (ended.code, ended.stdout) == (0, b"Hi.\n"), ended.stderr
         return server.requests
 

@@ -16,6 +16,7 @@ from yume_shim.providers.fitting.media.images import JPEG, PNG, Limits, MediaRef
 from yume_shim.providers.fitting.media.pdf_text import page_count, pdf_text
 from yume_shim.providers.fitting.media.worker_pool import WorkerPool
 from yume_shim.providers.fitting.media.worker_process import BOOT, CRASHED, WorkerProcess
+from yume_shim.system.processes import process_exists
 from yume_shim.types.blocks import Document, Image, Text
 from yume_shim.types.events import Notice
 
@@ -32,7 +33,7 @@ def boot(code: str) -> WorkerProcess:
 def is_reaped(pid: int) -> bool:
     """Is it gone, and not a zombie?"""
     if os.name == "nt":
-        return True
+        return not process_exists(pid)
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
