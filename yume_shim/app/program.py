@@ -162,7 +162,7 @@ class Program:
             self._store = open_transcript(
                 self._settings,
                 startup.opened,
-                self._session.info(),
+                self._session,
                 self._providers.asked,
                 emit=self._emit,
                 clock=startup.clock,

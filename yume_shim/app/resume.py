@@ -66,16 +66,15 @@ def _load_existing(
     settings: Settings, projects: str, path: str, fresh_id: Callable[[], str], now: Callable[[], str]
 ) -> OpenedSession:
     """The session whose transcript is `path`, or a fork of it."""
-    from yume_shim.store.load import NoSuchMessage, load
+    from yume_shim.store.checkpoint import from_checkpoint
     from yume_shim.types.errors import StoreFailed
 
     asked = settings.session
     old_id = os.path.basename(path).removesuffix(".jsonl")
     lock = None if asked.fork or not asked.persist else _lock(path, old_id, now)
     try:
-        stored = load(path, asked.resume_at)
-    except NoSuchMessage:
-        raise NoConversation(f"No message found with message.uuid of: {asked.resume_at}", old_id) from None
+        plain = not asked.resume_at and not asked.fork
+        stored = (from_checkpoint(path) if plain else None) or _load(path, asked.resume_at, old_id)
     except StoreFailed as error:
         raise NoConversation(f"Error: the session cannot be continued: {error}", old_id) from None
     if stored is None:
@@ -87,6 +86,15 @@ def _load_existing(
         return OpenedSession(old_id, path, stored, lock, notes=notes)
     new = _new_session(settings, projects, fresh_id)
     return replace(new, stored=stored, source=path, notes=notes)
+
+
+def _load(path: str, at: str, session_id: str) -> StoredSession | None:
+    from yume_shim.store.load import NoSuchMessage, load
+
+    try:
+        return load(path, at)
+    except NoSuchMessage:
+        raise NoConversation(f"No message found with message.uuid of: {at}", session_id) from None
 
 
 def _new_session(settings: Settings, projects: str, fresh_id: Callable[[], str]) -> OpenedSession:

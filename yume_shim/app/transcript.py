@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from yume_shim.app.resume import OpenedSession
+    from yume_shim.engine.session import Session
     from yume_shim.store.fork import Fork
     from yume_shim.store.jsonl import JsonlStore
     from yume_shim.types.blocks import Json
-    from yume_shim.types.events import SessionInfo
     from yume_shim.types.models import ModelSpec, Usage
     from yume_shim.types.ports import Clock, Emit, Ids
     from yume_shim.types.settings import Settings
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def open_transcript(
     settings: Settings,
     opened: OpenedSession,
-    info: SessionInfo,
+    session: Session,
     spec_of: Callable[[str], ModelSpec | None],
     *,
     emit: Emit,
@@ -65,7 +65,16 @@ def open_transcript(
         mirror=mirror if settings.host.session_mirror and settings.host.output_format == "stream-json" else None,
     )
     # The session's first event may have been sent before the store existed.
-    store.feed(Tagged(SessionReady(info), "", clock.now()))
+    store.feed(Tagged(SessionReady(session.info()), "", clock.now()))
+    stored = opened.stored
+    if stored is not None and stored.reader is not None and not opened.source:
+
+        def keep() -> None:
+            from yume_shim.app.checkpoint import keep_checkpoint
+
+            keep_checkpoint(opened.transcript, stored, session.conversation, log)
+
+        store.at_end = keep
     return store
 
 

@@ -21,6 +21,9 @@ from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     from yume_shim.types.models import ModelSpec
 
 SIGNED_API = ANTHROPIC_MESSAGES
@@ -60,6 +63,15 @@ class LegalPrefix:
         """The ids of all calls."""
         self._waiting: list[str] = []
         """The ids of the calls of the last message."""
+
+    def trust(self, messages: Sequence[Message]) -> None:
+        """The history of a checkpoint is legal for the model that it was written for, and begins with a prompt."""
+        stored: Any = getattr(messages[1], "stored", None) if len(messages) > 1 else None
+        if stored is None:
+            return
+        self._forget(stored.origin)
+        self._seen.update(stored.call_ids)
+        self._known += messages[: len(stored.messages) + 1]
 
     def covers(self, messages: tuple[Message, ...], target: ModelSpec) -> bool:
         """Is all of this history legal?"""

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.context.estimate import Measured, frame_size
+from yume_shim.context.estimate import Measured, frame_size, size_of
 from yume_shim.context.repair import LegalPrefix
 from yume_shim.context.trim_plan import TrimPlan
 from yume_shim.engine.budget import Budget
 from yume_shim.engine.host_options import HostOptions
 from yume_shim.engine.model_choice import ModelChoice
 from yume_shim.engine.tally import Tally
-from yume_shim.types.blocks import ToolCall
+from yume_shim.types.blocks import calls_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from yume_shim.context.memory import Memory
     from yume_shim.engine.instructions import Instructions
     from yume_shim.engine.services import EngineServices
-    from yume_shim.types.blocks import Message
+    from yume_shim.types.blocks import Json, Message
     from yume_shim.types.events import ModelUsage
     from yume_shim.types.memory import MemoryFile
     from yume_shim.types.models import ModelSpec, ToolSpec
@@ -120,12 +120,23 @@ class Conversation:
     ) -> None:
         """Continue a stored conversation. `counted` = (tokens, messages, origin) of its last answer."""
         self.history = list(history)
-        calls = [block for entry in self.history for block in entry.blocks if isinstance(block, ToolCall)]
-        self.used_ids.update(call.id for call in calls)
-        self.services.toolbox.found[:] = dict.fromkeys(call.name for call in calls)
+        ids, names = calls_in(self.history)
+        self.used_ids.update(ids)
+        self.services.toolbox.found[:] = dict.fromkeys(names)
+        self.legal.trust(self.history)
         self.tally.carry(spent)
         tokens, messages, origin = counted
         self.measured = Measured(tokens, messages, origin) if tokens else None
+
+    def facts_if_legal(self, history: tuple[Message, ...], spec: ModelSpec) -> Json | None:
+        """What a checkpoint must know of this history if it can be sent to this model as it is, or else None."""
+        legal = LegalPrefix()
+        legal.trust(history)
+        if not legal.covers(history, spec):
+            return None
+        ids, names = calls_in(history[1:])
+        tokens = size_of(history) - size_of(history[:1])
+        return {"origin": spec.origin, "tokens": tokens, "call_ids": ids, "call_names": names}
 
     def prepare(self) -> None:
         """Build system prompt and memory note once, before the first request; after that they stay as they are, so that

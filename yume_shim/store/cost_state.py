@@ -32,6 +32,14 @@ class CostReader:
         """A line of the answer with this name. An answer has one line per block, all with the same figures."""
         self._responses.append((answer, model, usage, cost))
 
+    def packed(self) -> list[Any]:
+        """What was collected, as JSON."""
+        return [self._state_line.decode("utf-8"), self._responses]
+
+    def unpack(self, packed: list[Any]) -> None:
+        """Go on from there."""
+        self._state_line, self._responses = packed[0].encode("utf-8"), [tuple(each) for each in packed[1]]
+
     def by_model(self) -> tuple[ModelUsage, ...]:
         """What each model has cost."""
         models = _state_models(self._state_line)

@@ -59,6 +59,8 @@ class JsonlStore:
         self.entries = entries
         self.warn_host = warn_host
         self.mirror = mirror
+        self.at_end: Callable[[], None] | None = None
+        """Called when the file is complete and still locked; not if the session moves to another one."""
         self._lock = lock
         self._locks = locks
         self._first = first
@@ -117,15 +119,19 @@ class JsonlStore:
             os.truncate(self.path, span[0])
 
     def close(self) -> None:
-        """Close the file and release the lock."""
+        """Close the file, do what is to be done at the end, and release the lock."""
         fd, self._fd = self._fd, None
         if fd is not None:
             os.close(fd)
+        at_end, self.at_end = self.at_end, None
+        if at_end is not None:
+            at_end()
         lock, self._lock = self._lock, None
         if lock is not None:
             lock.release()
 
     def _move_to(self, session_id: str) -> None:
+        self.at_end = None
         self.close()
         self._torn = False
         self._first = None

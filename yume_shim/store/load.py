@@ -13,7 +13,7 @@ from yume_shim.store.transcript_reader import TranscriptReader
 from yume_shim.store.tree import AssistantNode, Node, messages
 from yume_shim.text import codec
 from yume_shim.types.errors import StoreFailed
-from yume_shim.types.stored_session import StoredSession
+from yume_shim.types.stored_session import StoredSession, title_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,15 @@ WORTH_WARMING = 600_000
 
 class NoSuchMessage(StoreFailed):
     """The uuid to continue from is not in the transcript."""
+
+
+def read_history(path: str, size: int, check_sum: int) -> tuple[Message, ...]:
+    """The history in the first `size` bytes of a transcript; () if they have another check sum. Raises OSError."""
+    reader = TranscriptReader(forget=True)
+    reader.read(path, end=size)
+    if reader.check_sum != check_sum:
+        return ()
+    return messages(reader.tree.with_parallel_calls(reader.tree.chain(reader.tree.nodes[reader.last])))
 
 
 def load(path: str, at: str = "", *, child: bool = False) -> StoredSession | None:
@@ -71,16 +80,17 @@ def _stored_session(reader: TranscriptReader, leaf: Node, session_id: str) -> St
         model=f"{provider}/{model}" if provider else "",
         foreign_model="" if provider else model,
         used=reader.costs.by_model(),
-        title=facts.get("customTitle") or facts.get("aiTitle") or facts.get("summary") or "",
+        title=title_of(facts),
         last_prompt=reader.last_prompt(),
         cwd=facts.get("cwd", ""),
         chain=tuple([node.uuid for node in chain]),
         skipped=reader.skipped,
-        counted=_counted(newest, reader.last_usage, history),
+        reader=reader.packed() if leaf.uuid == reader.last else None,
+        counted=counted_by_provider(newest, reader.last_usage, history),
     )
 
 
-def _counted(
+def counted_by_provider(
     newest: AssistantNode | None, last_usage: tuple[str, Any], history: tuple[Message, ...]
 ) -> tuple[int, int, str]:
     """The size of the context after the newest answer of the conversation, if its line has complete figures."""

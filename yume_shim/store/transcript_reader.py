@@ -6,6 +6,8 @@ not of the file.
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from yume_shim.disk.bounded import open_regular
 from yume_shim.store.content import assistant_blocks, user_blocks
 from yume_shim.store.cost_state import CostReader
@@ -60,6 +62,10 @@ class TranscriptReader:
         self.costs = CostReader()
         self.skipped = 0
         """Lines that could not be read."""
+        self.size = self.check_sum = 0
+        """Of all bytes that were read (CRC-32)."""
+        self.ends_whole = True
+        """The last line has its end."""
         self.facts: dict[str, str] = {}
         """The first `cwd`, and the last of each kind of title."""
         self.last_usage: tuple[str, Any] = ("", None)
@@ -68,11 +74,19 @@ class TranscriptReader:
         self._authors: dict[tuple[Any, ...], tuple[tuple[str, str], str]] = {}
         """(model, origin), made once: thousands of lines have the same."""
 
-    def read(self, path: str) -> None:
-        """Read the whole file. Raises OSError."""
-        loads = codec.loads
+    def read(self, path: str, begin: int = 0, end: int | None = None) -> None:
+        """Read the whole file, or the lines between two offsets. Raises OSError."""
+        loads, check = codec.loads, crc32
+        self.size = begin
         with open(open_regular(path), "rb", buffering=READ_BYTES) as file:
+            if begin:
+                file.seek(begin)
             for raw in lines_of(file):
+                self.size += len(raw)
+                if end is not None and self.size > end:
+                    break
+                self.check_sum = check(raw, self.check_sum)
+                self.ends_whole = raw.endswith(b"\n")
                 if raw.startswith(_START):
                     kind = raw[len(_START) : raw.find(b'"', len(_START))].decode("latin-1")
                     if kind in _LATEST:
@@ -90,6 +104,30 @@ class TranscriptReader:
                     self._add(line)
                 else:
                     self.skipped += 1
+
+    def packed(self) -> Json | None:
+        """What a reader of later lines must know, as JSON; None if what they mean depends on more than that."""
+        if self.tree.bridged or not self.ends_whole:
+            return None
+        try:
+            return {
+                "size": self.size,
+                "check_sum": self.check_sum,
+                "leaf": self.last,
+                "facts": self.facts,
+                "last_prompt": self._last_prompt.decode("utf-8"),
+                "skipped": self.skipped,
+                "costs": self.costs.packed(),
+            }
+        except UnicodeDecodeError:
+            return None
+
+    def go_on(self, packed: Json) -> None:
+        """Go on after the lines that `packed` tells of: only the last of them is known, and not what it says."""
+        self.last, self.facts, self.skipped = packed["leaf"], dict(packed["facts"]), packed["skipped"]
+        self.check_sum, self._last_prompt = packed["check_sum"], packed["last_prompt"].encode("utf-8")
+        self.costs.unpack(packed["costs"])
+        self.tree.add(Node(self.last, None, 0))
 
     def forgot_start(self, at: str) -> bool:
         """Does the conversation that ends at `at` (or at the last line) start before a compaction, so that its start

@@ -8,7 +8,7 @@ from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any, Literal, TypeAlias
 
     Json: TypeAlias = dict[str, Any]
@@ -90,3 +90,22 @@ class Message(Value):
     role: Role
     blocks: tuple[Block, ...]
     origin: str = ""
+
+
+def calls_in(messages: Iterable[Message]) -> tuple[list[str], list[str]]:
+    """The ids and the names of all calls; messages that are still stored are not read for it."""
+    ids: list[str] = []
+    names: list[str] = []
+    last: Any = None
+    for message in messages:
+        stored: Any = getattr(message, "stored", None)
+        if stored is None:
+            for block in message.blocks:
+                if type(block) is ToolCall:
+                    ids.append(block.id)
+                    names.append(block.name)
+        elif stored is not last:
+            last = stored
+            ids += stored.call_ids
+            names += stored.call_names
+    return ids, names

@@ -6,7 +6,9 @@ from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.types.blocks import Message
+    from collections.abc import Mapping
+
+    from yume_shim.types.blocks import Json, Message
     from yume_shim.types.events import ModelUsage
 
 
@@ -29,6 +31,13 @@ class StoredSession(Value):
     """The uuids of the lines that `history` was read from, in order."""
     skipped: int = 0
     """Lines that could not be read."""
+    reader: Json | None = None
+    """What a reader of later lines must know; None if a checkpoint cannot be made."""
     counted: tuple[int, int, str] = (0, 0, "")
     """(tokens, messages, origin): what the provider of the last answer counted, and how many messages of `history` that
     covers."""
+
+
+def title_of(facts: Mapping[str, str]) -> str:
+    """The title of a session: the user's, or the best other one."""
+    return facts.get("customTitle") or facts.get("aiTitle") or facts.get("summary") or ""

@@ -13,7 +13,7 @@ from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, TypeAlias
 
     from yume_shim.types.blocks import Block, Message
@@ -107,7 +107,21 @@ def size_of_frame(system: Iterable[str], tools: Iterable[ToolSpec], count: Count
 
 def size_of_messages(messages: Iterable[Message], count: Count, write: Write) -> int:
     """Tokens of a history, or of a part of one."""
-    return sum(size_of_block(block, count, write) for message in messages for block in message.blocks)
+    total = 0
+    if count is by_characters and isinstance(messages, (tuple, list)):
+        total, messages = without_stored(messages)
+    return total + sum(size_of_block(block, count, write) for message in messages for block in message.blocks)
+
+
+def without_stored(messages: Sequence[Message]) -> tuple[int, Sequence[Message]]:
+    """(the estimated tokens of the messages of a checkpoint, the other messages) of a history that begins with it."""
+    stored: Any = getattr(messages[1], "stored", None) if len(messages) > 1 else None
+    if stored is None:
+        return 0, messages
+    end = len(stored.messages) + 1
+    if len(messages) < end or messages[end - 1] is not stored.messages[-1]:
+        return 0, messages
+    return stored.tokens, (messages[0], *messages[end:])
 
 
 def size_of_block(block: Block, count: Count, write: Write) -> int:

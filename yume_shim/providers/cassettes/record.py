@@ -11,6 +11,7 @@ import re
 import threading
 
 from yume_shim.providers.wire.failures import StatusFailed
+from yume_shim.providers.wire.history_memo import plain_body
 from yume_shim.text import codec
 from yume_shim.text.redact import MIN_SECRET_LENGTH, REDACTED
 from yume_shim.types.errors import BadInvocation, Failure
@@ -101,7 +102,7 @@ class Recorder:
         number = self._next_number()
         self._current.path = os.path.join(self._directory, "wire", f"{number:02d}.jsonl")
         self._current.refused = False
-        body = self._safe(wire.body)
+        body = self._safe(plain_body(wire.body))
         _write(os.path.join(self._directory, "requests", f"{number:02d}.json"), body + b"\n", os.O_TRUNC)
 
     def _next_number(self) -> int:

@@ -78,9 +78,10 @@ class EndpointAdaptation:
             return None
         from yume_shim.providers.fitting.adaptations import Adaptations
         from yume_shim.providers.fitting.refusal_actions import adapt
+        from yume_shim.providers.wire.history_memo import plain_body
 
         with self._lock:
-            changed = adapt(self._current or Adaptations(), request, failure, refused.body)
+            changed = adapt(self._current or Adaptations(), request, failure, plain_body(refused.body))
             if changed is None:
                 return None
             self._current = refused.latest = changed.adaptations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.text import codec
 from yume_shim.types.blocks import Other
-from yume_shim.types.token_estimate import by_characters, size_of_block, size_of_frame
+from yume_shim.types.token_estimate import by_characters, size_of_block, size_of_frame, without_stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 def estimate(request: Request) -> int:
     """Tokens of what is sent. Blocks that only another API understands are not sent, and not counted."""
     total = size_of_frame(request.system, request.tools, by_characters, codec.dumps)
-    for message in request.messages:
+    stored, messages = without_stored(request.messages)
+    for message in messages:
         for block in message.blocks:
             if not isinstance(block, Other):
                 total += size_of_block(block, by_characters, codec.dumps)
-    return total
+    return total + stored

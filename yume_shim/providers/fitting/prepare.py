@@ -165,6 +165,8 @@ def _with_system_in_message(request: Request) -> Request:
 
 
 def _has_media(message: Message) -> bool:
+    if getattr(message, "stored", None) is not None:  # of a checkpoint, which holds none
+        return False
     for block in message.blocks:  # of every message, in every request
         if isinstance(block, ToolResult):
             if not isinstance(block.content, str):

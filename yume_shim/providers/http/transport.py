@@ -18,6 +18,7 @@ from yume_shim.providers.wire.failures import (
     failure_protocol,
     status_failed,
 )
+from yume_shim.providers.wire.history_memo import body_text
 from yume_shim.text import codec
 from yume_shim.types.errors import ProviderFailed
 
@@ -85,8 +86,8 @@ class DirectTransport:
         headers = self._headers(wire)
         body = b""
         if wire.method == "POST":
-            body = codec.dumps(wire.body)
-            self._large += len(body) > LARGE_BODY
+            body, known = body_text(wire.body)
+            self._large += len(body) - known > LARGE_BODY
             if self._large == WARM_AFTER:
                 codec.warm()
         else:

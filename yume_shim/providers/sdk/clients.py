@@ -10,6 +10,7 @@ from yume_shim.net.message import MAX_INFLATED
 from yume_shim.net.url import join_url
 from yume_shim.providers.sdk.clouds import build_cloud, from_event_stream
 from yume_shim.providers.wire.failures import failure_config, failure_protocol
+from yume_shim.providers.wire.history_memo import plain_body
 from yume_shim.types.errors import ProviderFailed
 
 TYPE_CHECKING = False
@@ -138,7 +139,7 @@ def _open_anthropic(transport: SdkTransport, client: Client, wire: WireRequest) 
         headers.pop("anthropic-version", None)  # in the clouds it belongs into the body, where the SDK puts it
     elif "authorization" not in headers:
         headers["authorization"] = anthropic.Omit()  # otherwise 2.x sends the key as a bearer token too
-    body = dict(wire.body)
+    body = plain_body(wire.body)
     needed = {name: body.pop(name) for name in ("model", "messages", "max_tokens")}
     manager = client.sdk.messages.with_streaming_response.create(
         **needed, stream=body.pop("stream"), extra_body=body, extra_headers=headers
@@ -166,7 +167,7 @@ def _open_openai(transport: SdkTransport, resource: Any, wire: WireRequest, requ
     headers: dict[str, Any] = transport.headers(wire)
     if "authorization" not in headers and not transport.endpoint.sign_in:
         headers["authorization"] = openai.Omit()
-    body = dict(wire.body)
+    body = plain_body(wire.body)
     needed = {name: body.pop(name) for name in required}
     manager = resource.with_streaming_response.create(
         **needed, stream=body.pop("stream"), extra_body=body, extra_headers=headers
@@ -213,7 +214,7 @@ def _open_google(transport: SdkTransport, client: Client, wire: WireRequest) -> 
     client.taken.clear()
     failed: Exception | None = None
     try:
-        for _ in client.sdk._api_client.request_streamed("post", path, dict(wire.body), options):
+        for _ in client.sdk._api_client.request_streamed("post", path, plain_body(wire.body), options):
             pass  # the first step sends the request; the body that its client sees is empty
     except Exception as exc:
         failed = exc

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.providers.wire.thought_suffix import without_thought
 from yume_shim.text.late_pattern import late_pattern
-from yume_shim.types.blocks import ToolCall
+from yume_shim.types.blocks import ToolCall, calls_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,13 +24,22 @@ class WireIds:
     A provider gets its own id back (`opaque[api]["id"]`); an id that it would refuse is replaced by a hash.
     """
 
-    def __init__(self, request: Request, api: str) -> None:
+    def __init__(self, request: Request, api: str, known: Json | None = None) -> None:
+        """`known`: what `packed` returned, for the messages before those of the request."""
         pattern = request.model.endpoint.quirks.id_pattern
         self._legal = late_pattern(pattern) if pattern else CALL_ID
         self._map: dict[str, str] = {}
         self._used: set[str] = set()
         self._api = api
-        self.add(request.messages, request.model.origin)
+        if known is None:
+            self.add(request.messages, request.model.origin)
+        else:
+            self._map.update(known["ids"])
+            self._used.update(self._map.values(), known["used"])
+
+    def packed(self) -> Json:
+        """What is known, as JSON."""
+        return {"ids": self._map, "used": sorted(self._used.difference(self._map.values()))}
 
     def add(self, messages: Sequence[Message], origin: str) -> None:
         """The calls of further messages; `origin` is the model that the request goes to."""
@@ -75,9 +84,7 @@ class OwnIds:
     def take(self, vendor_id: str) -> tuple[str, Json]:
         """Our id for a call, and the private data to keep if the provider's differs."""
         if self._used is None:  # computed only for answers with calls
-            self._used = {
-                block.id for message in self._messages for block in message.blocks if isinstance(block, ToolCall)
-            }
+            self._used = set(calls_in(self._messages)[0])
         own = without_thought(vendor_id)
         for _ in range(MINT_TRIES):
             if CALL_ID.fullmatch(own) and own not in self._used:

@@ -11,7 +11,9 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.types.blocks import Json
+    from collections.abc import Sequence
+
+    from yume_shim.types.blocks import Json, Message
     from yume_shim.types.events import ModelEvent
     from yume_shim.types.models import Quirks, Request, ToolSpec
 
@@ -35,11 +37,11 @@ def own_names(tools: tuple[ToolSpec, ...]) -> dict[str, str]:
     return {wire: tool.name for tool in tools if (wire := wire_name(tool.name)) != tool.name}
 
 
-def names_of_calls(request: Request) -> dict[str, str]:
+def names_of_calls(messages: Sequence[Message]) -> dict[str, str]:
     """Call id -> wire name of the tool called."""
     return {
         block.id: wire_name(block.name)
-        for message in request.messages
+        for message in messages
         for block in message.blocks
         if isinstance(block, ToolCall)
     }

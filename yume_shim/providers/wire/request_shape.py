@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from yume_shim.providers.wire.history_memo import plain_body
 from yume_shim.text import codec
 
 TYPE_CHECKING = False
@@ -55,7 +56,7 @@ _WORD = re.compile(r"[\w.:/-]{1,64}", re.ASCII)
 
 def request_shape(wire: WireRequest) -> Json:
     """Roles and kinds of parts in their order, tools and their schema dialect, formats of ids, sizes in bytes."""
-    body = wire.body
+    body = plain_body(wire.body)
     shape: Json = {
         "bytes": len(codec.dumps(body)),
         "parts": {name: len(codec.dumps(part)) for name, part in body.items() if isinstance(part, dict | list)},

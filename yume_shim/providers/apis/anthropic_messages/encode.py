@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from yume_shim.providers.fitting.schema import object_schema, reduce_schema
 from yume_shim.providers.fitting.tool_choice import settle_choice
-from yume_shim.providers.wire.history_memo import HistoryMemo
+from yume_shim.providers.wire.history_memo import HistoryMemo, is_text, thawed
 from yume_shim.providers.wire.thinking import requested_effort, switched_off
 from yume_shim.text.characters import WORD
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
@@ -14,6 +14,8 @@ from yume_shim.types.shapes import NO_CONTENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from yume_shim.types.blocks import Json, Message
     from yume_shim.types.models import Credential, Quirks, Request, ToolSpec
 
@@ -28,7 +30,6 @@ CACHED_TAILS = 2
 """A request may have four cache marks; two are on messages: the end of this turn and of the last one."""
 
 _EPHEMERAL = {"type": "ephemeral"}
-_MEMO = HistoryMemo()
 _WITHOUT_THINKING = ("low", "medium", "high")
 _ATTACHED = "[attached after the results]"
 
@@ -71,12 +72,12 @@ def encode_messages(request: Request) -> list[Json]:
     """The history. Messages without any legal content are left out; the list is never empty."""
     names = wire_names(request.tools)
     known, out, rest = _MEMO.take(request, names)
-    ids = known or _Ids()
+    ids = known or _Ids({})
     for message in rest:
         content = _encode_message(message, request, ids, names)
         if content:
             out.append({"role": message.role, "content": content})
-    _MEMO.keep(request, names, ids, out)
+    out = _MEMO.keep(request, names, ids, out)
     return out or [{"role": "user", "content": [{"type": "text", "text": NO_CONTENT}]}]
 
 
@@ -243,19 +244,32 @@ def _mark_cache(tools: list[Json], system: list[Json], messages: list[Json]) -> 
     for blocks in (tools, system):
         if blocks:
             blocks[-1]["cache_control"] = _EPHEMERAL
-    tails = [place for place, message in enumerate(messages) if message["role"] == "user"]
-    for place in tails[-CACHED_TAILS:]:  # copies: the next request begins with the same messages
+    tails = _last_prompts(messages)
+    if len(tails) < CACHED_TAILS and any(map(is_text, messages[:1])):
+        messages[:] = thawed(messages)
+        tails = _last_prompts(messages)
+    for place in tails:  # copies: the next request begins with the same messages
         *before, last = messages[place]["content"]
         messages[place] = {**messages[place], "content": [*before, {**last, "cache_control": _EPHEMERAL}]}
+
+
+def _last_prompts(messages: list[Json]) -> list[int]:
+    """The places of the last user messages, as far as they are values."""
+    places = [place for place, item in enumerate(messages) if not is_text(item) and item["role"] == "user"]
+    return places[-CACHED_TAILS:]
 
 
 class _Ids:
     """Call ids in the form that the API takes (`^[a-zA-Z0-9_-]+$`, unique), the same for a call and its result. A call
     with a repeated id (some servers count from call_0 in every turn) gets a new one; a result belongs to the latest."""
 
-    def __init__(self) -> None:
-        self._used: set[str] = set()
-        self._latest: dict[str, str] = {}
+    def __init__(self, latest: dict[str, str], used: Sequence[str] = ()) -> None:
+        self._used = {*latest.values(), *used}
+        self._latest = latest
+
+    def packed(self) -> Json:
+        """What is known, as JSON."""
+        return {"ids": self._latest, "used": sorted(self._used.difference(self._latest.values()))}
 
     def call(self, call_id: str, vendor_id: str = "") -> str:
         """`vendor_id` is the endpoint's own id, if it differs from ours; the endpoint expects it back."""
@@ -267,6 +281,9 @@ class _Ids:
 
     def result(self, call_id: str) -> str:
         return self._latest.get(call_id) or _plain(call_id) or "call"
+
+
+_MEMO = HistoryMemo(API, _Ids.packed, lambda _, known: _Ids(known["ids"], known["used"]))
 
 
 def _plain(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from yume_shim.providers.fitting.schema import object_schema, openapi_schema, reduce_schema
 from yume_shim.providers.fitting.tool_choice import settle_choice
 from yume_shim.providers.wire.google_version import versioned
+from yume_shim.providers.wire.history_memo import HistoryMemo
 from yume_shim.providers.wire.thinking import least_effort, switched_off
 from yume_shim.text.characters import WORD
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
@@ -13,7 +14,7 @@ from yume_shim.types.models import WireRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from yume_shim.types.blocks import Block, Json, Message
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Credential, Request, ToolSpec
 
 API = "google-genai"
+_MEMO = HistoryMemo(
+    API,
+    lambda known: {"calls": known[0], "kind": known[1]},
+    lambda _, known: ({call: tuple(names) for call, names in known["calls"].items()}, known["kind"]),
+)
 
 UNCHECKED_SIGNATURE = "skip_thought_signature_validator"
 """The documented stand-in for calls of other models (ai.google.dev/gemini-api/docs/thought-signatures)."""
@@ -125,15 +131,22 @@ def encode_messages(request: Request) -> list[Json]:
     Function responses are a content of their own: "the number of function response parts" must equal that of the calls
     before it, and other parts beside them have been counted too (google-gemini/gemini-cli#16135).
     """
-    history = _History(request)
-    messages = request.messages[:-1] if continuation(request) else request.messages
+    if continuation(request):
+        return _encode(_History(request), request.messages[:-1]).contents()
+    newest = request.model.thinking == "level"
+    known, items, rest = _MEMO.take(request, newest)
+    history = _encode(_History(request, known, items), rest)
+    return _MEMO.keep(request, newest, history.known(), history.contents())
+
+
+def _encode(history: _History, messages: Sequence[Message]) -> _History:
     for message in messages:
         if message.role == "assistant":
             history.add("model", history.model_parts(message))
         else:
             history.add("results", history.result_parts(message))
             history.add("user", history.user_parts(message))
-    return history.contents()
+    return history
 
 
 def continuation(request: Request) -> str:
@@ -147,9 +160,9 @@ def continuation(request: Request) -> str:
 
 
 class _History:
-    """One walk over the messages."""
+    """One walk over the messages, after those that are `known` as these items."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, known: Any = None, items: Sequence[Json] = ()) -> None:
         quirks = request.model.endpoint.quirks
         self._origin = request.model.origin
         # Only Gemini 3 (thinking by level) checks signatures and takes media inside function responses.
@@ -158,7 +171,16 @@ class _History:
         self._media_in_results = newest and quirks.images_in_results
         self._documents = quirks.documents
         self._calls: dict[str, tuple[str, str]] = {}
+        self._items = list(items)
+        """What is complete; the last turn is not, as long as parts may be added to it."""
         self._turns: list[tuple[str, list[Json]]] = []
+        if known is not None:
+            self._calls, kind = known
+            self._turns = [(kind, list(self._items.pop()["parts"]))] if kind else []
+
+    def known(self) -> tuple[dict[str, tuple[str, str]], str]:
+        """What the walk over further messages must know: the calls, and the kind of the last turn."""
+        return self._calls, self._turns[-1][0] if self._turns else ""
 
     def add(self, kind: str, parts: list[Json]) -> None:
         """Add parts to the last turn if it is of the same kind, else as a new one."""
@@ -176,7 +198,10 @@ class _History:
             first = next((part for part in parts if "functionCall" in part), None)
             if self._checks_signatures and first is not None:
                 first.setdefault("thoughtSignature", UNCHECKED_SIGNATURE)
-        return [{"role": "model" if kind == "model" else "user", "parts": parts} for kind, parts in self._turns]
+        turns: list[Json] = [
+            {"role": "model" if kind == "model" else "user", "parts": parts} for kind, parts in self._turns
+        ]
+        return self._items + turns
 
     def model_parts(self, message: Message) -> list[Json]:
         """The parts of an answer; signatures are sent only to the model that issued them."""

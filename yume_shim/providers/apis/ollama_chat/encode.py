@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yume_shim.providers.apis.ollama_chat.context import context_size
 from yume_shim.providers.fitting.tool_choice import settle_choice
+from yume_shim.providers.wire.history_memo import HistoryMemo
 from yume_shim.providers.wire.openai_body import bearer, with_extra
 from yume_shim.providers.wire.openai_content import document_text, split_result
 from yume_shim.providers.wire.openai_ids import WireIds
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Credential, Quirks, Request, ToolSpec
 
 API = "ollama-chat"
+_MEMO = HistoryMemo(
+    API,
+    lambda known: {"ids": known[0].packed(), "names": known[1]},
+    lambda request, known: (WireIds(request, API, known["ids"]), known["names"]),
+)
 BY_LEVEL = frozenset(("effort", "level"))
 """Styles of thinking (`ModelSpec.thinking`) that are set by level; all others are only on or off."""
 LEVELS = ("low", "medium", "high")
@@ -85,17 +91,24 @@ def _think(request: Request) -> bool | str | None:
 def encode_messages(request: Request) -> list[Json]:
     """System prompt and history as messages."""
     quirks = request.model.endpoint.quirks
-    ids = WireIds(request, API)
-    names = names_of_calls(request)
-    messages: list[Json] = []
-    if request.system:
-        messages.append({"role": "system", "content": "\n\n".join(request.system)})
-    for message in request.messages:
+    known, messages, rest = _MEMO.take(request)
+    ids: WireIds
+    names: dict[str, str]
+    if known is None:
+        ids, names = WireIds(request, API), {}
+    else:
+        ids, names = known
+        ids.add(rest, request.model.origin)
+    names.update(names_of_calls(rest))
+    for message in rest:
         if message.role == "assistant":
             messages += _encode_assistant(message, ids, quirks, own=message.origin == request.model.origin)
         else:
             messages += _encode_user(message, ids, quirks, names)
-    return messages
+    messages = _MEMO.keep(request, None, (ids, names), messages)
+    if not request.system:
+        return messages
+    return [{"role": "system", "content": "\n\n".join(request.system)}, *messages]
 
 
 def _encode_assistant(message: Message, ids: WireIds, quirks: Quirks, *, own: bool) -> list[Json]:

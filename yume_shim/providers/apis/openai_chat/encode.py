@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yume_shim.providers.apis.openai_chat.thinking import thinking_fields
 from yume_shim.providers.fitting.tool_choice import settle_choice
+from yume_shim.providers.wire.history_memo import HistoryMemo
 from yume_shim.providers.wire.openai_body import bearer, with_extra
 from yume_shim.providers.wire.openai_content import data_url, document_text, file_name, is_plain, split_result
 from yume_shim.providers.wire.openai_ids import WireIds
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Credential, Quirks, Request, ToolSpec
 
 API = "openai-chat"
+_MEMO = HistoryMemo(
+    API,
+    lambda known: {"ids": known[0].packed(), "names": known[1]},
+    lambda request, known: (WireIds(request, API, known["ids"]), known["names"]),
+)
 DETAILS = "reasoning_details"
 """The echo field that is a list of the provider's own objects; the others are plain text."""
 BRIDGE = "Understood."
@@ -63,17 +69,30 @@ def encode_request(request: Request) -> WireRequest:
 def encode_messages(request: Request) -> list[Json]:
     """System prompt and history as chat messages."""
     quirks = request.model.endpoint.quirks
-    ids = WireIds(request, API)
-    names = names_of_calls(request) if quirks.tool_result_name else {}
-    messages: list[Json] = []
-    if request.system:
-        messages.append({"role": quirks.system_role, "content": "\n\n".join(request.system)})
-    for message in request.messages:
+    known, messages, rest = _MEMO.take(request)
+    ids: WireIds
+    names: dict[str, str]
+    if known is None:
+        ids, names = WireIds(request, API), {}
+    else:
+        ids, names = known
+        ids.add(rest, request.model.origin)
+    if quirks.tool_result_name:
+        names.update(names_of_calls(rest))
+    for message in rest:
         if message.role == "assistant":
             messages += _encode_assistant(message, ids, quirks, own=message.origin == request.model.origin)
         else:
             _add_user(messages, message, ids, quirks, names)
-    return messages
+    messages = _MEMO.keep(request, None, (ids, names), messages)
+    if not request.system:
+        return messages
+    system: Json = {"role": quirks.system_role, "content": "\n\n".join(request.system)}
+    first = messages[0] if messages else None
+    if isinstance(first, dict) and system["role"] == first["role"] == "user":  # templates need alternating roles
+        content = _as_parts(system["content"]) + _as_parts(first["content"])
+        return [{"role": "user", "content": _plainest(content)}, *messages[1:]]
+    return [system, *messages]
 
 
 def _encode_assistant(message: Message, ids: WireIds, quirks: Quirks, *, own: bool) -> list[Json]:

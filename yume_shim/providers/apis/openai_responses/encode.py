@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Credential, Quirks, Request, ToolSpec
 
 API = "openai-responses"
-_MEMO = HistoryMemo()
+_MEMO = HistoryMemo(API, WireIds.packed, lambda request, known: WireIds(request, API, known))
 MIN_OUTPUT_TOKENS = 16
 """Smaller values of `max_output_tokens` are refused."""
 
@@ -71,8 +71,7 @@ def encode_messages(request: Request) -> list[Json]:
             items += _calls_last(encoded) if request.model.endpoint.quirks.calls_together else encoded
         else:
             items += _encode_user(message, ids, request.model.endpoint.quirks)
-    _MEMO.keep(request, None, ids, items)
-    return items
+    return _MEMO.keep(request, None, ids, items)
 
 
 def _encode_assistant(message: Message, ids: WireIds, *, own: bool) -> list[Json]:
