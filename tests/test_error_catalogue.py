@@ -7,6 +7,7 @@ here; `tests/helpers/entry_tests.py` names the tests that cause the others, and 
 from __future__ import annotations
 
 import ast
+import errno
 import json
 import re
 import socket
@@ -49,7 +50,13 @@ from yume_shim.host.input_lines import parse_line
 from yume_shim.providers.fitting.adaptations import Adaptations
 from yume_shim.providers.fitting.refusal_actions import adapt
 from yume_shim.providers.load import load_adapter, load_provider
-from yume_shim.providers.wire.failures import failure_withdrawn
+from yume_shim.providers.wire.failures import (
+    failure_auth,
+    failure_config,
+    failure_from_exception,
+    failure_setup,
+    failure_withdrawn,
+)
 from yume_shim.types.blocks import Message, Text, ToolResult
 from yume_shim.types.commands import EndOfInput, UserInput
 from yume_shim.types.error_entries.catalogue import ENTRIES
@@ -340,11 +347,11 @@ def test_an_address_without_login_and_query(api: str) -> None:
 @pytest.mark.parametrize(
     ("failure", "id"),
     [
-        (Failure("auth", "no key", provider="acme", case="missing"), "auth.missing"),
-        (Failure("network", "the host is down", provider="acme"), "network"),
-        (Failure("config", "base URL: bad", provider="acme"), "config"),
-        (Failure("auth", "expired", provider="acme", case="sign_in"), "auth.sign_in"),
-        (Failure("internal", "KeyError", provider="acme"), "internal"),
+        (failure_setup("acme", BadInvocation("no key", kind="auth")), "auth.missing"),
+        (failure_from_exception(OSError(errno.EHOSTUNREACH, "x"), "acme"), "network"),
+        (failure_config("acme", "base URL: bad"), "config"),
+        (failure_auth("acme", "expired"), "auth.sign_in"),
+        (failure_from_exception(KeyError("x"), "acme"), "internal"),
         (failure_withdrawn("acme"), "stream_interrupted.withdrawn"),
     ],
 )

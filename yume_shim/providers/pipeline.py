@@ -112,6 +112,8 @@ BAD_FRAME_QUOTE = 200
 """Characters of an invalid event that are quoted."""
 _INVALID = (AttributeError, LookupError, TypeError, ValueError)
 """What a decoder raises at a frame of an unexpected shape."""
+_LOST = ("network", "timeout", "stream_interrupted")
+"""Failures of the connection, not of the answer."""
 _LAST = (ResponseEnded, ResponseFailed)
 """What follows these is not read."""
 
@@ -231,17 +233,25 @@ class ApiProvider:
             feed = decoder.feed if ready.request.streaming else _in_parts(decoder, self._adapter.whole_frames)
             run: Run | None = getattr(decoder, "run", None) if ready.request.streaming and not tap else None
             check = ApiCheck(self._adapter.API, self._name)
-            for arrived in frames.reads():
-                cancel.check()
-                events, failed = self._decoded(arrived, feed, check, run)
-                yield from joined(events)
-                if failed is not None:
-                    raise failed
+            lost: ProviderFailed | None = None
+            try:
+                for arrived in frames.reads():
+                    cancel.check()
+                    events, failed = self._decoded(arrived, feed, check, run)
+                    yield from joined(events)
+                    if failed is not None:
+                        raise failed
+            except ProviderFailed as exc:
+                if exc.failure.kind not in _LOST or not decoder.reported()[1]:
+                    raise
+                lost = exc  # behind the final figures: the answer itself may be complete
             cancel.check()  # a body that was closed while it was read can look complete
             try:
                 rest = decoder.finish()
             except _INVALID as exc:
                 raise self._invalid(exc) from None
+            if lost is not None and not (rest and isinstance(rest[-1], ResponseEnded)):
+                raise lost
             for event in rest:
                 if isinstance(event, ResponseFailed):
                     check.end()

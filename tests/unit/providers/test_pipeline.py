@@ -26,6 +26,7 @@ ENDPOINT = Endpoint("vendor", "test-api", "http://127.0.0.1:1")
 REQUEST = Request(ModelSpec("m", ENDPOINT), (Message("user", (Text("hi"),)),))
 STARTED = ResponseStarted("id", "m")
 ENDED = ResponseEnded("end", "end_turn", Usage())
+FAILED = ResponseFailed(Failure("server", "no"))
 
 
 class Script:
@@ -35,8 +36,15 @@ class Script:
     NOT_APPLICABLE: dict[str, str] = {}  # noqa: RUF012
     headers: Mapping[str, str] = {"request-id": "r"}
 
-    def __init__(self, *frames: Any, opening: BaseException | None = None, at_end: tuple[ModelEvent, ...] = ()) -> None:
+    def __init__(
+        self,
+        *frames: Any,
+        opening: BaseException | None = None,
+        at_end: tuple[ModelEvent, ...] = (),
+        counted: bool = False,
+    ) -> None:
         self.frames = frames
+        self.counted = counted
         self.opening = opening
         self.at_end = at_end
         self.closed = 0
@@ -65,7 +73,7 @@ class Script:
         return list(self.at_end)
 
     def reported(self) -> tuple[Usage, bool]:
-        return Usage(), False
+        return Usage(), self.counted
 
     def open(self, wire: WireRequest, cancel: Cancel) -> Script:
         if self.opening:
@@ -132,6 +140,20 @@ def test_failures_in_the_middle(trouble: Any, kind: str, retryable: bool) -> Non
     assert isinstance(last, ResponseFailed)
     assert (last.failure.kind, last.failure.retryable, last.failure.provider) == (kind, retryable, "vendor")
     assert script.closed == 1
+
+
+@pytest.mark.parametrize(
+    ("end", "counted", "complete"), [(ENDED, True, True), (ENDED, False, False), (FAILED, True, False)]
+)
+def test_a_connection_that_is_lost_behind_a_complete_answer(end: ModelEvent, counted: bool, complete: bool) -> None:
+    """An API without an end mark (google) ends with the connection."""
+    cut = ProviderFailed(failure_cut("vendor", started=True))
+    [_, last] = run(Script({"give": [STARTED]}, cut, at_end=(end,), counted=counted))
+    if complete:
+        assert last == ENDED
+    else:
+        assert isinstance(last, ResponseFailed)
+        assert last.failure.kind == "stream_interrupted"
 
 
 def test_failures_before_the_start() -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from importlib import import_module
 
-from yume_shim.net.inflate import inflater
-from yume_shim.net.message import MAX_INFLATED
 from yume_shim.net.url import join_url
 from yume_shim.providers.sdk.clouds import build_cloud, from_event_stream
+from yume_shim.providers.sdk.error_bodies import coding_of, uncoded
 from yume_shim.providers.wire.failures import failure_config, failure_protocol
 from yume_shim.providers.wire.history_memo import plain_body
 from yume_shim.types.errors import ProviderFailed
@@ -58,11 +57,11 @@ class Client:
             headers={"Accept-Encoding": "identity"},
             follow_redirects=True,
             max_redirects=MAX_REDIRECTS,
-            event_hooks={"request": [self._watch]},
+            # (Not by a transport of our own: httpx2 leaves out the proxies of the environment then.)
+            event_hooks={"request": [self._watch], "response": [_limit_refusal]},
         )
         if transport.endpoint.api == "google-genai":
-            # (Not by a transport of our own: httpx2 leaves out the proxies of the environment then.)
-            self.http.event_hooks = {"request": [self._watch], "response": [_taker(self)]}
+            self.http.event_hooks = {"request": [self._watch], "response": [_limit_refusal, _taker(self)]}
         build = build_cloud if transport.endpoint.sign_in else BUILDERS[transport.endpoint.api]
         self.sdk: Any = build(transport, self.http)
 
@@ -177,7 +176,8 @@ def _open_openai(transport: SdkTransport, resource: Any, wire: WireRequest, requ
 
 def _entered(manager: Any) -> Response:
     response = manager.__enter__()
-    pieces = _inflated(response.http_response, response.http_response.iter_raw())
+    http = response.http_response
+    pieces = uncoded(coding_of(http.headers), http.iter_raw())
     if response.http_response.headers.get("content-type", "").startswith(EVENT_STREAM):
         pieces = from_event_stream(pieces)
     return Response(response.http_response, pieces, lambda: manager.__exit__(None, None, None))
@@ -221,7 +221,15 @@ def _open_google(transport: SdkTransport, client: Client, wire: WireRequest) -> 
     if not client.taken:
         raise failed or RuntimeError("the SDK sent no request")
     http, body = client.taken.pop()
-    return Response(http, _inflated(http, iter(body)), body.close)
+    return Response(http, uncoded(coding_of(http.headers), body), body.close)
+
+
+def _limit_refusal(response: Any) -> None:
+    """A hook for every response."""
+    if not response.is_success:
+        from yume_shim.providers.sdk.error_bodies import shorten
+
+        shorten(response)
 
 
 def _taker(client: Client) -> Callable[[Any], None]:
@@ -279,14 +287,6 @@ def class_names(exc: BaseException) -> set[str]:
 
 def lower(headers: Any) -> dict[str, str]:
     return {str(name).lower(): str(text) for name, text in headers.items()}
-
-
-def _inflated(http: Any, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The body without its content coding, undone by the same rules and limits as on the direct transport."""
-    coding = http.headers.get("content-encoding", "").lower().strip()
-    if coding in ("", "identity"):
-        return pieces
-    return map(inflater(coding, MAX_INFLATED), filter(None, pieces))
 
 
 def _bare(base_url: str) -> str:

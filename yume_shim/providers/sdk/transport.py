@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 MAX_IDLE_CLIENTS = 4
 _CONNECTION_ERRORS = frozenset({"RemoteProtocolError", "ReadError", "WriteError", "CloseError"})
 """httpx2's errors for a connection that ended during a request."""
+_BAD_PLACES = {"InvalidURL", "UnsupportedProtocol"}
+"""Those for an address that is none; that of the endpoint was checked before."""
 
 
 class SdkTransport:
@@ -124,6 +126,8 @@ class SdkTransport:
         if "TooManyRedirects" in names:
             message = f"more than {MAX_REDIRECTS} redirects"
             return ProviderFailed(failure_protocol(name, message, retryable=False))
+        if names & _BAD_PLACES:
+            return ProviderFailed(failure_protocol(name, "a redirect leads to no valid address", retryable=False))
         if names & _CONNECTION_ERRORS:
             return ProviderFailed(failure_cut(name, started=False))
         place = parse_url(self.endpoint.base_url).place if self.endpoint.base_url else ""

@@ -15,6 +15,7 @@ from tests.helpers.fakes import cancel
 from tests.helpers.timing import set_when, soon
 from yume_shim.providers.http.frames import MAX_EVENT_BYTES
 from yume_shim.providers.load import load_adapter
+from yume_shim.providers.sdk.error_bodies import MAX_ERROR_BODY
 from yume_shim.providers.sdk.transport import SdkTransport
 from yume_shim.providers.wire.failures import StatusFailed
 from yume_shim.types.errors import Cancelled, ProviderFailed
@@ -162,6 +163,32 @@ def test_refusals(api: str) -> None:
     assert (caught.value.status, caught.value.body) == (429, b'{"error":{"message":"slow"}}')
     assert (caught.value.failure.kind, caught.value.failure.retry_after_ms) == ("rate_limit", 3_000)
     assert len(server.requests) == 1  # the SDKs' own retries are off
+
+
+@each_api
+def test_a_refusal_that_never_ends_and_is_no_text(api: str) -> None:
+    """The SDKs read the whole body of a refusal."""
+
+    def endless(exchange: Exchange) -> bool:
+        exchange.send(b"HTTP/1.1 500 No\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n")
+        while True:
+            exchange.send(b"\xff" * 65_536)
+
+    with LoopbackServer(endless) as server, pytest.raises(StatusFailed) as caught:
+        fetch(make(api, server.url), api)
+    assert (caught.value.status, caught.value.failure.kind) == (500, "server")
+    assert caught.value.body.decode() == "\N{REPLACEMENT CHARACTER}" * MAX_ERROR_BODY
+
+
+@each_api
+def test_a_redirect_to_what_is_no_address(api: str) -> None:
+    def handle(exchange: Exchange) -> bool:
+        exchange.reply(307, {"Location": "javascript:alert(1)"})
+        return False
+
+    with LoopbackServer(handle) as server:
+        failure = _failure(lambda: fetch(make(api, server.url), api))
+    assert (failure.kind, failure.retryable) == ("protocol", False)
 
 
 @each_api
