@@ -310,6 +310,9 @@ def test_mistakes_are_said_before_anything_runs(tmp_path: Path) -> None:
         (("--cwd", "nowhere"), "--cwd is no folder: "),
         (("--", "--no-such-flag"), "after `--`: unknown option '--no-such-flag'"),
         (("--", "hello"), "after `--`: 'hello' is no flag"),
+        (("--", "--output-format", "json"), "--output-format is not for workers: they talk in lines"),
+        (("--", "-c"), "--continue is not for workers: each task is a conversation of its own"),
+        (("--", "--deadline", "9"), "--deadline is not for workers: give it before `--`"),
         (("--out", "in.jsonl", "--resume"), "in.jsonl is IN and OUT"),
         (("--out", "-"), "--out must be a file"),
     ):

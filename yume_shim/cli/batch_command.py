@@ -29,6 +29,18 @@ if TYPE_CHECKING:
     from yume_shim.types.exit_codes import Cause
 
 MAX_WORKERS = 256
+_LINES, _OWN_SESSION = "they talk in lines with the batch", "each task is a conversation of its own"
+_NOBODY = "nobody could answer their questions; allow what the tasks need (--allowedTools, --permission-mode)"
+_OF_BATCH = "give it before `--`, for the whole run"
+NOT_FOR_WORKERS = {
+    **dict.fromkeys(
+        ("await-initialize", "help", "input-format", "no-stdin", "output-format", "print", "version"), _LINES
+    ),
+    **dict.fromkeys(("continue", "fork-session", "resume", "resume-session-at", "session-id"), _OWN_SESSION),
+    **dict.fromkeys(("permission-prompt-tool", "permission-prompts"), _NOBODY),
+    **dict.fromkeys(("deadline", "exit-codes", "fail-on"), _OF_BATCH),
+}
+"""Flags that `--` must not bring, and why: a worker would wait for ever, or answer with another conversation."""
 HELP = """Run many prompts: IN is a file of JSON lines (`prompt` or `messages`, with `id`, `model`, `system`, `tools`,
 `schema`, `cwd`, `settings`; `-` = stdin), or, with --prompt, any number of files that get the same prompt. OUT gets one
 JSON line per task. What follows `--` are flags for every start of the program (`-- --permission-mode acceptEdits`)."""
@@ -145,6 +157,8 @@ def _plan(inputs: tuple[str, ...], out: str, given: dict[str, Any]) -> Plan:
     start = parse(flags)
     for error in (*start.errors, *(f"'{word}' is no flag" for word in start.words)):
         raise BadInvocation(f"after `--`: {error.removeprefix('error: ')}")
+    for name in sorted(NOT_FOR_WORKERS.keys() & start.values.keys()):
+        raise BadInvocation(f"after `--`: --{name} is not for workers: {NOT_FOR_WORKERS[name]}")
     for path in inputs:
         if os.path.exists(out) and os.path.exists(path) and os.path.samefile(path, out):
             raise BadInvocation(f"{path} is IN and OUT")
