@@ -72,10 +72,10 @@ def resolve(path: str) -> Resolved:
 
 def on_macos(real: str, is_link: bool) -> Resolved:
     """The path that macOS opens for one whose links have been followed."""
-    from yume_shim.text.macos_paths import BY_NUMBER, names_by_number, without_firmlink
+    from yume_shim.text.macos_paths import HIDDEN_ROOT, has_hidden_root, without_firmlink
 
-    if names_by_number(real):
-        return Resolved(real, is_link, BY_NUMBER)
+    if has_hidden_root(real):
+        return Resolved(real, is_link, HIDDEN_ROOT)
     real = without_firmlink(real)
     return Resolved(real, is_link, "", _facts(real))
 

@@ -143,9 +143,9 @@ class Workspace:
     def misread(self, place: Place) -> bool:
         """Whether a rule cannot be compared with this path: the system may open another file than its text says."""
         if self.flavour.name == "macos":
-            from yume_shim.text.macos_paths import BY_NUMBER
+            from yume_shim.text.macos_paths import HIDDEN_ROOT
 
-            return place.flaw == BY_NUMBER
+            return place.flaw == HIDDEN_ROOT
         return bool(place.flaw) and (self.flavour.windows or self.flavour.mounts)
 
     def inside(self, place: Place) -> bool:

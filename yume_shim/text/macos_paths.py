@@ -16,8 +16,9 @@ _FIRMLINKS = re.compile(
     re.I | re.S,
 )
 """Folders of the volume with the user's data that are seen from the root, too (`/usr/share/firmlinks`)."""
-_BY_NUMBER = re.compile(r"/+\.vol(?:/|\Z)", re.I)
-BY_NUMBER = "it names a file by its number"
+_HIDDEN_ROOTS = re.compile(r"/+\.(?:vol|nofollow|resolve)(?:/|\Z)", re.I)
+"""`/.vol/1/2` is a file by its number; `/.nofollow/x` and `/.resolve/1/x` are `/x`. No folder lists them."""
+HIDDEN_ROOT = "it begins with a name that only the kernel knows"
 _IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]+")
 """What HFS+ leaves out when it compares names (Apple TN1150)."""
 
@@ -28,9 +29,9 @@ def without_firmlink(path: str) -> str:
     return found.group(1) if found is not None else path
 
 
-def names_by_number(path: str) -> bool:
-    """Whether an absolute path leads through `/.vol`: nothing says which file that is."""
-    return _BY_NUMBER.match(path) is not None
+def has_hidden_root(path: str) -> bool:
+    """Whether an absolute path leads through `/.vol`, `/.nofollow` or `/.resolve`: its text is not the file's path."""
+    return _HIDDEN_ROOTS.match(path) is not None
 
 
 def composed(text: str) -> str:

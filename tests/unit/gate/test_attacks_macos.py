@@ -49,6 +49,7 @@ HIDDEN = [
         "se\u200ccret.txt",
     ),
     *("/System/Volumes/Data/Users/u/w/secret.txt", "/System/volumes/DATA/users/U/W/Secret.txt", "/USERS/u/w/vault/x"),
+    *("/.nofollow/Users/u/w/secret.txt", "/.resolve/1/Users/u/w/secret.txt", "//.NoFollow//Users/u/w/vault/x"),
     *("/.vol/16777220/1234", "/.VOL/1/2/secret.txt", "/private/../Users/u/w/secret.txt", "secret.txt/..namedfork/rsrc"),
     *("secret\u200d.txt", "\ufeffsecret.txt", "./Vault/../SECRET.TXT", "VAULT\u200e/key", "~/w/Secret.txt"),
 ]
@@ -89,7 +90,12 @@ READS = [
     ),
     *("automator x", "env -S 'cat secret.txt'", "env -P /tmp cat sec*", "pbcopy < Secret.txt", "plutil -p SECRET.txt"),
     *("curl file:///Users/u/w/SECRET.TXT", "curl file://localhost/Users/u/w/s%65cret.txt", "git show :Secret.txt"),
-    *("cd /System/Volumes/Data/Users/u/w && cat secret.txt", "cd /.vol/1/2 && cat secret.txt", "cd VAULT && cat x"),
+    *(
+        "cd /System/Volumes/Data/Users/u/w && cat secret.txt",
+        "cd /.vol/1/2 && cat secret.txt",
+        "cd /.nofollow/Users/u/w && cat secret.txt",
+        "cd VAULT && cat x",
+    ),
     *(
         "mount -t nullfs . /mnt/m && cat /mnt/m/x",
         "cat < /System/Volumes/Data/Users/u/w/secret.txt",
@@ -170,6 +176,8 @@ def test_no_spelling_passes_a_denied_command(command: str) -> None:
         ("cp other.txt x -R", "acceptEdits"),
         ("mkdir -p /System/Volumes/Data/Users/u/x", "acceptEdits"),
         ("cat /.vol/1/2", "default"),
+        ("cat /.nofollow/etc/passwd", "default"),
+        ("mkdir -p /.resolve/1/Users/u/x", "acceptEdits"),
         ("cat /System/Volumes/Data/etc/passwd", "default"),
     ],
 )
