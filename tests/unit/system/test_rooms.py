@@ -81,6 +81,20 @@ def test_a_command_line_runs_in_the_shell_of_the_system(monkeypatch: pytest.Monk
     assert (printed, process.returncode) == (["a", "b", "c"], 0)
 
 
+@pytest.mark.skipif(not WINDOWS, reason="elsewhere a group is nothing that we hold")
+def test_groups_that_have_ended_are_forgotten() -> None:
+    from yume_shim.system.windows import processes
+
+    waiting = start([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    for _ in range(3):
+        start([sys.executable, "-c", "pass"], stdin=subprocess.DEVNULL).wait()
+    last = start([sys.executable, "-c", "pass"], stdin=subprocess.DEVNULL)
+    assert set(processes._jobs) == {waiting.pid, last.pid}
+    for process in (waiting, last):
+        end_group(process.pid)
+        process.communicate()
+
+
 def test_nothing_outlives_us() -> None:
     """The program is killed; what it started has the pipe of our test, which closes."""
     code = (

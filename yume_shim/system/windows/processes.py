@@ -49,10 +49,11 @@ def start(argv: list[str] | str, *, handles: Iterable[int] = (), shell: bool = F
         job.close()
         raise
     with _lock:
-        earlier = _jobs.pop(process.pid, None)
+        over = [group for group, other in _jobs.items() if group == process.pid or not other.active()]
+        gone = [_jobs.pop(group) for group in over]
         _jobs[process.pid] = job
-    if earlier is not None:
-        earlier.close()  # of a process that is long gone: its number was given away again
+    for other in gone:
+        other.close()
     return process
 
 
@@ -130,4 +131,5 @@ def hide_this_process() -> None:
 
 _lock = threading.Lock()
 _jobs: dict[int, Job] = {}
-"""The job of each process that was started here and may still have children."""
+"""The job of each process that was started here and may still have children. The next start forgets those that are
+empty: not every caller ends what it started, and the number of a process is given away again."""
