@@ -74,7 +74,7 @@ def main() -> int:
     """Set up, run, end Wine."""
     given = sys.argv[1:]
     in_ci = given == ["--ci"]
-    missing = "Wine is not installed (Debian: apt-get install wine wine64)" if shutil.which("wine") is None else ""
+    missing = lacks_wine()
     if in_ci and not missing and not is_ready():
         missing = f"{CACHE} is not set up: run `python3 scripts/test_windows.py` once"
     if missing:
@@ -88,6 +88,12 @@ def main() -> int:
     except (OSError, subprocess.SubprocessError) as error:
         print(f"windows: {error}", file=sys.stderr)
         return 1
+
+
+def lacks_wine() -> str:
+    """What is missing for any run; "" if Wine is there."""
+    there = all(map(shutil.which, ("wine", "wineserver", "wineboot")))
+    return "" if there else "Wine is not installed (Debian: apt-get install wine wine64)"
 
 
 # ---------------------------------------------------------------- set-up

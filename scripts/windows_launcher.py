@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import _venv
 import test_windows as windows
 
 SECONDS = 300
@@ -42,6 +43,10 @@ def make_launcher() -> Path:
 
 def main() -> int:
     """Set up, make the launcher, run the tests."""
+    _venv.ready()
+    if windows.lacks_wine():
+        print(f"windows: {windows.lacks_wine()}", file=sys.stderr)
+        return 1
     try:
         with windows.alone(), windows.wine():
             print(make_launcher())
