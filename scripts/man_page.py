@@ -11,9 +11,19 @@ if TYPE_CHECKING:
 
 EXIT_CODES = (
     ("0", "success"),
-    ("1", "the last turn failed; doctor: something must be repaired"),
+    ("1", "the last turn failed, or the output could not be written; doctor: something must be repaired"),
     ("2", "the program could not start, or the command line is wrong"),
     ("130, 143, 129", "ended by a signal"),
+)
+VARIABLES = (
+    (
+        "ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …",
+        "keys; yume-shim auth names the variables of each provider",
+    ),
+    ("YUME_PROVIDER, YUME_MODEL", "provider and model of a start that names none"),
+    ("YUME_CONFIG", "the configuration file"),
+    ("HTTPS_PROXY, NO_PROXY", "the way to endpoints"),
+    ("NO_COLOR", "no colours on a terminal"),
 )
 FILES = (
     ("~/.yume/config.toml", "the configuration; yume-shim init writes one"),
@@ -58,7 +68,7 @@ def _lines() -> Iterator[str]:
     yield ".SH EXAMPLES"
     for example, text in EXAMPLES:
         yield from _entry(example, text)
-    for heading, rows in (("EXIT STATUS", EXIT_CODES), ("FILES", FILES)):
+    for heading, rows in (("EXIT STATUS", EXIT_CODES), ("ENVIRONMENT", VARIABLES), ("FILES", FILES)):
         yield f".SH {heading}"
         for name, text in rows:
             yield from _entry(name, text)

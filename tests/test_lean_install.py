@@ -148,3 +148,12 @@ def test_every_package_of_the_table_is_one_that_the_program_imports() -> None:
         "Signing in to MCP servers needs the package mcp, which cannot be imported: pip install 'yume_shim[mcp]'"
     )
     assert install_command(PACKAGES["boto3"]) == "pip install 'yume_shim[bedrock]'"
+
+
+def test_the_command_is_for_the_environment_of_the_program(tmp_path: Path) -> None:
+    """`pip` would install into another one than that of `uv tool install` and `pipx install`."""
+    (tmp_path / "pipx_metadata.json").touch()
+    assert install_command(PACKAGES["openai"], str(tmp_path)) == "pipx runpip yume_shim install openai"
+    (tmp_path / "uv-receipt.toml").touch()
+    expected = f"uv pip install --python {tmp_path} 'yume_shim[mcp]'"
+    assert install_command(PACKAGES["mcp"], str(tmp_path)) == expected

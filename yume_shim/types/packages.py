@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 from yume_shim.types.value import Value
 
 
@@ -48,9 +51,19 @@ PACKAGES = {
 """Every module outside the standard library that the program imports late, but orjson, which every turn needs."""
 
 
-def install_command(package: Package) -> str:
-    """What brings the package. A lean install (`--no-deps`) leaves out what no extra names."""
-    return f"pip install 'yume_shim[{package.extra}]'" if package.extra else f"pip install {package.name}"
+INSTALLERS = (
+    ("uv-receipt.toml", "uv pip install --python {place} "),
+    ("pipx_metadata.json", "pipx runpip yume_shim install "),
+)
+"""What uv and pipx leave in an environment that they made, where `pip` would install into another one."""
+
+
+def install_command(package: Package, place: str = sys.prefix) -> str:
+    """What brings the package. A lean install (`--no-deps`) leaves out what no extra names. `place`: the folder of the
+    environment."""
+    wanted = f"'yume_shim[{package.extra}]'" if package.extra else package.name
+    made = (command for file, command in INSTALLERS if os.path.exists(os.path.join(place, file)))
+    return next(made, "pip install ").format(place=place) + wanted
 
 
 def missing_package(error: ImportError) -> str | None:
