@@ -47,11 +47,13 @@ def dumps(obj: Any) -> bytes:
         except TypeError:  # a lone surrogate, an integer over 64 bits, depth over 254, or not JSON at all
             pass
     try:
-        text = _encode(obj)
+        try:
+            text = _encode(obj)
+        except ValueError:  # NaN, infinity, or a circle
+            obj = _without_nan(obj)
+            text = _encode(obj)
         if _has_exponent(text):
             text = _with_short_exponents(obj, text)
-    except ValueError:  # NaN, infinity, or a circle
-        text = _encode_finite(obj)
     except RecursionError:
         raise ValueError("nested too deeply for JSON") from None
     try:
@@ -101,13 +103,6 @@ def _loads_odd_object(data: bytes | str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return parsed if isinstance(parsed, dict) else None
-
-
-def _encode_finite(obj: Any) -> str:
-    try:
-        return _encode(_without_nan(obj))
-    except RecursionError:
-        raise ValueError("nested too deeply for JSON") from None
 
 
 def _without_nan(obj: Any) -> Any:
