@@ -15,6 +15,7 @@ from tests.helpers.windows_bash import bash_for_windows
 from yume_shim.cli.doctor import machine
 from yume_shim.cli.doctor.files import file_lines, session_lines
 from yume_shim.cli.doctor.line import Line, as_json, as_text, is_fine, next_step
+from yume_shim.cli.doctor.models import set_variable
 from yume_shim.config.known_settings import line_of_setting, with_line
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def test_replay_needs_nothing(tmp_path: Path) -> None:
 def test_a_missing_key_is_the_thing_to_do_next(tmp_path: Path) -> None:
     found = checks(tmp_path, "--provider", "openai", "--model", "gpt-5.4", GROQ_API_KEY=KEY)
     assert found["ok"] is False
-    assert found["next"] == "export OPENAI_API_KEY=… (or run: yume-shim init --provider openai)"
+    assert found["next"] == f"{set_variable('OPENAI_API_KEY')} (or run: yume-shim init --provider openai)"
     assert "$OPENAI_API_KEY" in named(found, "Keys", "openai")["text"]
     assert named(found, "Keys", "groq") == {
         "group": "Keys",
@@ -67,10 +68,16 @@ def test_a_missing_key_is_the_thing_to_do_next(tmp_path: Path) -> None:
     assert KEY not in json.dumps(found)
 
 
+def test_the_command_that_sets_a_variable() -> None:
+    assert set_variable("A_KEY", windows=False) == "export A_KEY=…"
+    assert set_variable("A_KEY", windows=True) == "setx A_KEY …"
+
+
 def test_what_may_be_meant_for_the_key_is_named(tmp_path: Path) -> None:
     """Another variable, another provider's key, a key with its quotation marks."""
     found = checks(tmp_path, OPENAI_API_KEY=f'"{KEY}"', ANTHROPIC_APIKEY=KEY)
-    assert found["next"] == "export ANTHROPIC_API_KEY=… (or run: yume-shim init --provider openai, whose key is there)"
+    instead = "(or run: yume-shim init --provider openai, whose key is there)"
+    assert found["next"] == f"{set_variable('ANTHROPIC_API_KEY')} {instead}"
     assert named(found, "Keys", "anthropic")["text"].endswith("; $ANTHROPIC_APIKEY is set, but not read")
     quoted = named(found, "Keys", "openai")
     assert (quoted["state"], "quotation marks" in quoted["text"]) == ("off", True)

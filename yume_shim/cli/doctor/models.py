@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from yume_shim.catalog.cost import has_price, with_listed_window
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.cli.doctor.line import Line
@@ -88,7 +90,7 @@ class ModelFacts:
             looked += near_variables(endpoint, self.settings.env)
             name = endpoint.key_vars[0] if endpoint.key_vars else "YUME_API_KEY"
             instead = f"{other}, whose key is there" if other else endpoint.name
-            todo = f"export {name}=… (or run: yume-shim init --provider {instead})"
+            todo = f"{set_variable(name)} (or run: yume-shim init --provider {instead})"
             return Line(KEYS, endpoint.name, "wrong", f"no key: looked at {looked}", todo)
         if endpoint.sign_in:
             return Line(KEYS, endpoint.name, "ok", f"signs in with {endpoint.sign_in}")
@@ -182,3 +184,9 @@ def _found_key(name: str, credential: Credential, *, needed: bool) -> Line:
 
 def _price(spec: ModelSpec) -> str:
     return "price known" if has_price(spec) else "price unknown"
+
+
+def set_variable(name: str, *, windows: bool = os.name == "nt") -> str:
+    """The command that gives later programs a variable; that of Windows works in cmd.exe and PowerShell, for terminals
+    that are opened later."""
+    return f"setx {name} …" if windows else f"export {name}=…"
