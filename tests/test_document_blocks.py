@@ -92,4 +92,13 @@ def test_a_wrong_block_is_noticed(tmp_path: Path) -> None:
         world = DocumentWorld(tmp_path, vendor)
         assert world.run("yume-shim --no-such-flag -p x").code != 0
         world.run("python3 scripts/chaos.py --sesions 3\npython scripts/gone.py || true")
-    assert world.mistakes() == ["--sesions of: python3 scripts/chaos.py --sesions 3"]
+        world.run(
+            "pip install .\npip --instal .\npip install 'yume_shim[otle]'\npipx install left-pad\nman docs/gone.1"
+        )
+    assert world.mistakes() == [
+        "--sesions of: python3 scripts/chaos.py --sesions 3",
+        "not how it is called: pip --instal .",
+        "not how it is called: pip install yume_shim[otle]",
+        "not how it is called: pipx install left-pad",
+        "not how it is called: man docs/gone.1",
+    ]

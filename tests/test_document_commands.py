@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import shlex
+import subprocess
 import tomllib
 
 import pytest
 
+from tests.helpers.child import DEADLINE
 from tests.helpers.document_world import DOCUMENTS, FENCE, ROOT
 from yume_shim.cli.argv import parse
 from yume_shim.cli.commands import command_group
@@ -68,6 +72,22 @@ def test_flags_and_sub_commands_exist(name: str, line: str) -> None:
 @pytest.mark.parametrize(("name", "body"), blocks("toml"))
 def test_configurations_are_valid(name: str, body: str) -> None:
     assert check_config(tomllib.loads(body), "-") == [], name
+
+
+def test_examples_in_other_languages_can_be_read() -> None:
+    """Protocol documents have tests of their own."""
+    for name, body in blocks("python"):
+        compile(body, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    for name, body in (block for block in blocks("json") if not block[0].startswith("docs/protocol/")):
+        assert json.loads(body), name
+
+
+@pytest.mark.node
+@pytest.mark.parametrize(("name", "body"), blocks("js"))
+def test_examples_for_node_can_be_read(name: str, body: str) -> None:
+    words = ["node", "--input-type=module", "--check"]
+    checked = subprocess.run(words, input=body.encode(), capture_output=True, timeout=DEADLINE, check=False)
+    assert checked.returncode == 0, (name, checked.stderr)
 
 
 def test_every_document_that_readme_names_is_a_link() -> None:

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,14 @@ PROGRAMS = {
     "man": "shows a file; not every machine has it",
 }
 """Programs that are stood in for, and why."""
+CALLS = {
+    "uv": r"(tool|pip) install (--compile-bytecode )?PACKAGES",
+    "pipx": r"(install|runpip yume_shim install) PACKAGES",
+    "pip": r"install (--no-deps )?PACKAGES",
+    "man": r"docs/yume-shim\.1",
+    "claude-agent-acp": "",
+}
+"""How they are called; PACKAGES are this project, its extras and what it depends on."""
 SCRIPTS = {
     ".ci/run": "runs this test",
     "scripts/test.py": "runs this test",
@@ -137,7 +146,9 @@ class DocumentWorld:
         """Calls of stand-ins that the real thing would refuse: flags that its source does not name, missing files."""
         found = []
         for call in self._calls.read_text().splitlines() if self._calls.exists() else ():
-            _, *words = call.split(" ")
+            name, *words = call.rstrip().split(" ")
+            if name in CALLS and not re.fullmatch(CALLS[name].replace("PACKAGES", _packages()), " ".join(words)):
+                found.append(f"not how it is called: {call}")
             source = next((ROOT / word for word in words if word.endswith(".py")), None)
             if source is None:
                 continue
@@ -147,6 +158,15 @@ class DocumentWorld:
             text = source.read_text("utf-8")
             found += [f"{word} of: {call}" for word in words if word.startswith("--") and f'"{word}"' not in text]
         return found
+
+
+def _packages() -> str:
+    """An expression for one or more of what an installer may be given."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = (re.match(r"[\w-]+", line) for line in project["dependencies"])
+    names = "|".join(re.escape(match[0]) for match in needed if match)
+    one = rf"(\.|yume_shim(\[({'|'.join(project['optional-dependencies'])})\])?|{names})"
+    return f"{one}( {one})*"
 
 
 def program_of(block: str) -> str:
