@@ -264,8 +264,10 @@ def _may_write(name: str, command: Simple) -> bool:
 
 
 def file_texts(text: str) -> list[str]:
-    """The pieces of a word that may be file names: `x`, `--file=x`, `if=x`, `@x`, `rev:x`."""
+    """The pieces of a word that may be file names: `x`, `--file=x`, `-fx`, `if=x`, `@x`, `rev:x`."""
     found = [] if text.startswith("-") else [text]
+    if text[:1] == "-" and text[1:2].isalpha() and len(text) > 2:
+        found.append(text[2:])
     for mark in "=@:":
         _, sep, tail = text.partition(mark)
         if sep and tail:

@@ -48,7 +48,7 @@ MAY_WRITE = word_set(
     "copy xcopy robocopy move ren rename del erase attrib icacls cacls takeown compact cipher certutil esentutl "
     "fsutil extrac32 makecab dos2unix unix2dos mac2unix ex ed vim vi nvim view nano emacs sponge split csplit curl "
     "wget sort uniq xxd unzip 7z gzip gunzip bzip2 bunzip2 xz unxz zstd ditto chflags xattr setfile textutil plutil "
-    "defaults sips prename mmv base64 iconv column perl ruby awk gawk openssl gpg jar ar"
+    "defaults sips prename mmv base64 iconv column perl ruby awk gawk openssl gpg jar ar find gfind"
 )
 """Commands that can change a file that they are given, and often only read it: with `Edit` deny rules they are asked
 about, unless it is certain that they only read."""
