@@ -163,9 +163,15 @@ def test_search_filters_and_keys(page: Browser, tmp_path: Path) -> None:
 def test_copying_takes_the_code_alone(page: Browser, tmp_path: Path) -> None:
     show(page, tmp_path, long_session(1))
     page.wait("document.querySelector('.answer .code .copy') !== null")
+    assert page.run("return document.querySelectorAll('[data-tool=Read] u').length") == 29
     page.run("window.taken = []; navigator.clipboard.writeText = async (text) => { taken.push(text); }")
     page.click(".answer .code .copy")
     page.wait("window.taken.length")
+    page.click("[data-tool=Read] .copy")
+    page.wait("window.taken.length === 2")
+    assert (
+        page.run("return taken.pop()").splitlines()[28] == "def water_29(bed: int, litres: float = 29.5) -> None: ..."
+    )
     assert page.run("return taken") == ["def plan(bed: int) -> float:\n    return 1 * 1.5  # litres"]
 
 

@@ -27,6 +27,16 @@ def test_a_card_counts_all_lines_of_a_result_that_was_cut() -> None:
     assert "200,100 characters are not shown" in html
 
 
+def test_numbers_of_lines_are_apart_from_the_file() -> None:
+    story = Story()
+    story.ask("Go")
+    story.tool("Read", {"file_path": "a.py"}, "     9\tdef <a>\n    10→    b\n\n<system-reminder>x")
+    story.tool("Read", {"file_path": "b"}, "empty")
+    html = of(story)
+    assert "<code><u> 9</u>def &lt;a&gt;\n<u>10</u>    b\n\n&lt;system-reminder&gt;x</code>" in html
+    assert '<pre dir="auto"><code>empty</code></pre>' in html
+
+
 def test_long_to_do_lists_are_folded() -> None:
     story = Story()
     story.ask("Go")

@@ -182,12 +182,17 @@
       place(button, block);
     }
   }
+  function withoutNumbers(source) {
+    const copy = source.cloneNode(true);
+    for (const number of copy.querySelectorAll("u")) number.remove();
+    return copy.textContent;
+  }
   main.addEventListener("click", async (event) => {
     const button = event.target.closest(".copy");
     if (!button) return;
     const block = button.parentElement, source = block.querySelector(":scope > pre") ?? block;
     button.remove();
-    const text = source === block ? block.innerText : source.textContent;
+    const text = source === block ? block.innerText : withoutNumbers(source);
     place(button, block);
     let done = true;
     try { await navigator.clipboard.writeText(text); } catch {

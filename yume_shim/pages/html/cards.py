@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from yume_shim.pages import figures
 from yume_shim.pages.document import Words
 from yume_shim.pages.edits import counts, hunks_of_call
@@ -9,19 +11,20 @@ from yume_shim.pages.html.coloured_code import coloured, language_of
 from yume_shim.pages.html.diffs import diff
 from yume_shim.pages.html.escaping import attribute, code, prose
 from yume_shim.pages.html.markdown import rendered
-from yume_shim.pages.html.parts import fields, prose_parts, result_part
+from yume_shim.pages.html.parts import cut_note, fields, prose_parts, result_part
 from yume_shim.pages.tool_words import AGENTS, EDITS, lines_of, shown_name, size, subject, todos_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from yume_shim.pages.document import Call, Item
+    from yume_shim.pages.document import Call, Item, Part
     from yume_shim.types.blocks import Json
 
     RenderItems = Callable[[Sequence[Item]], str]
 
 STATES = {"ok": ("✓", "done"), "error": ("✗", "failed"), "denied": ("⊘", "not permitted"), "open": ("…", "no result")}
+_NUMBER = re.compile(r" {0,12}([0-9]{1,9})(?:\t|→)")
 OPEN_DIFF = 60
 """Lines of a diff that is open from the start."""
 OPEN_TODOS = 20
@@ -153,6 +156,23 @@ def _questions(given: Json) -> str:
     return f'<div class="said">{"".join(rows)}</div>' if rows else fields(given)
 
 
+def _numbered(part: Part) -> str:
+    """The lines of a file as Read gives them, with their numbers apart."""
+    if not isinstance(part, Words):
+        return result_part(part)
+    lines = part.text.split("\n")
+    found = [_NUMBER.match(line) for line in lines]
+    width = max((len(number[1]) for number in found if number), default=0)
+    if not width or found[0] is None:
+        return result_part(part)
+    rows = [
+        f"<u>{number[1]:>{width}}</u>{code(line[number.end() :])}" if number else code(line)
+        for line, number in zip(lines, found, strict=True)
+    ]
+    body = "\n".join(rows)
+    return f'<div class="code"><pre dir="auto"><code>{body}</code></pre></div>{cut_note(part)}'
+
+
 def _result(call: Call, hunks: list[Json]) -> str:
     if call.result is None:
         return '<p class="note">No result was stored: the call was still running, or the session ended.</p>'
@@ -162,5 +182,6 @@ def _result(call: Call, hunks: list[Json]) -> str:
         return ""
     if call.name in _PROSE_RESULTS:
         return f'<div class="out said">{prose_parts(call.result.parts)}</div>'
-    shown = "".join(result_part(part) for part in call.result.parts)
+    show = _numbered if call.name == "Read" else result_part
+    shown = "".join(show(part) for part in call.result.parts)
     return f'<div class="out">{shown}</div>' if shown else '<p class="note">The result is empty.</p>'
