@@ -103,6 +103,13 @@ def test_a_sub_command_names_click(desk: Desk) -> None:
     )
 
 
+def test_signing_in_to_a_server_names_mcp(desk: Desk) -> None:
+    """Also where what it brings is missing as well."""
+    desk.settings('{"mcpServers": {"web": {"type": "http", "url": "http://127.0.0.1:9"}}}', "ws/.mcp.json")
+    ended = run(desk, "mcp", "login", "web", without=("mcp", "anyio"))
+    assert (ended.code, "pip install 'yume_shim[mcp]'" in ended.stderr.decode()) == (1, True), ended
+
+
 def test_a_schema_names_jsonschema(desk: Desk) -> None:
     ended = run(desk, "-p", "Hi", "--json-schema", '{"type":"object"}')
     assert (ended.code, ended.stdout) == (1, b"")

@@ -40,8 +40,8 @@ def log_in(config: McpServer, env: Mapping[str, str], show: Callable[[str], None
     import logging
 
     try:
-        import anyio
-        from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
+        from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError  # isort: skip
+        import anyio  # mcp brings it: without both, mcp is what has to be named
     except ImportError as error:
         raise McpError(missing_package(error) or str(error)) from None
     logging.disable(logging.CRITICAL)  # the package logs tracebacks; the error itself is shown
