@@ -50,7 +50,7 @@ def desk(tmp_path: Path) -> Desk:
 
 @pytest.mark.parametrize(
     ("word", "meant"),
-    [("docter", "doctor"), ("sesions", "sessions"), ("modles", "models"), ("updat", "update")],
+    [("docter", "doctor"), ("sesions", "sessions"), ("modles", "models"), ("updat", "update"), ("login", "init")],
 )
 def test_a_lone_word_near_a_sub_command_is_never_sent(desk: Desk, word: str, meant: str) -> None:
     ended = desk.run(word)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 WORDS = ("help", "version")
+OTHER_NAMES = dict.fromkeys(("config", "configure", "login", "settings", "setup"), "init")
+"""What people type for a sub-command that has another name here."""
 USAGE_ERROR = 2
 
 
@@ -28,7 +30,7 @@ def answer_words(words: Sequence[str], say: Callable[[str], int]) -> int | None:
         return say(help_text(terminal_width()))
     if word == "version":
         return say(f"{CLAUDE_VERSION} (yume_shim {__version__})\n")
-    near = _near(word)
+    near = OTHER_NAMES.get(word) or _near(word)
     return _refuse(word, near) if near else None
 
 
