@@ -94,8 +94,7 @@ def add_pages(
         from yume_shim.app.watch.command import run_watch
         from yume_shim.config.credentials import secrets_of
 
-        given = settings()
-        folder = "" if everywhere else given.cwd
+        given, folder = settings(), "" if everywhere else settings().cwd
         door = os.path.join(pages_folder(given.env), f"watch-{os.getpid()}.html")
         show = partial(open_door, door) if opened else None
         try:

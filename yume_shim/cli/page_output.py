@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 
 from yume_shim.disk.json_edit import replace_file
 from yume_shim.text.codec import dumps
@@ -55,8 +56,8 @@ def save(path: str, text: str) -> None:
     user's own is followed, one that somebody else left there is replaced. Raises BadInvocation."""
     data = text.encode("utf-8", "replace")
     try:
-        if _is_special(path):
-            with open(os.open(path, os.O_WRONLY), "wb") as file:
+        if (handle := _special(path)) >= 0:
+            with open(handle, "wb") as file:
                 file.write(data)
         else:
             replace_file(_own_target(path), data, FILE_MODE)
@@ -64,14 +65,17 @@ def save(path: str, text: str) -> None:
         raise BadInvocation(f"{path} cannot be written: {error.strerror}") from None
 
 
-def _is_special(path: str) -> bool:
-    """A pipe, a device, or a name for an open file."""
-    if path.startswith(("/dev/", "/proc/")):
-        return True
+def _special(path: str) -> int:
+    """An open pipe, device or output of ours (`/dev/stdout`); -1 for a file and for what is not there."""
     try:
-        return not stat.S_ISREG(os.stat(path).st_mode)
+        found = os.stat(path)
     except OSError:
-        return False
+        return -1
+    for handle in (1, 2):
+        with suppress(OSError):  # closed
+            if os.path.samestat(found, os.fstat(handle)):
+                return os.dup(handle)
+    return -1 if stat.S_ISREG(found.st_mode) else os.open(path, os.O_WRONLY)
 
 
 def _own_target(path: str) -> str:
@@ -79,7 +83,7 @@ def _own_target(path: str) -> str:
         facts = os.lstat(path)
     except OSError:
         return path
-    mine = not hasattr(os, "getuid") or facts.st_uid == os.getuid()
+    mine = facts.st_uid == getattr(os, "getuid", lambda: facts.st_uid)()
     return os.path.realpath(path) if stat.S_ISLNK(facts.st_mode) and mine else path
 
 
