@@ -137,6 +137,7 @@ _RESPONSE = ("gen_ai.response.model", "gen_ai.response.id", "gen_ai.response.fin
 _USAGE = (
     *("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"),
     *("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens"),
+    "gen_ai.usage.reasoning.output_tokens",
 )
 
 SPANS = {

@@ -293,6 +293,7 @@ def _set_usage(span: Span, usage: Usage) -> None:
             "gen_ai.usage.output_tokens": usage.output,
             "gen_ai.usage.cache_read.input_tokens": usage.cache_read,
             "gen_ai.usage.cache_creation.input_tokens": usage.cache_write,
+            **({"gen_ai.usage.reasoning.output_tokens": usage.reasoning} if usage.reasoning else {}),
         }
     )
 

@@ -125,7 +125,7 @@ def test_an_agent_is_a_span_below_its_call_and_counts_apart() -> None:
     story = Story()
     story.prompt()
     story.take(*answer(Usage(5, 2), OF_MAIN, AGENT), ToolStarted(AGENT), FactNoted(CallDecided(AGENT, True, "config")))
-    story.take(*answer(Usage(7, 3, 4), OF_HELPER), child=CHILD)
+    story.take(*answer(Usage(7, 3, 4, reasoning=2), OF_HELPER), child=CHILD)
     story.take(ToolStarted(READ), FactNoted(CallDecided(READ, True, "hook")), child=CHILD)
     story.take(ToolFinished(READ, ToolResult("c2", "text")), child=CHILD)
     story.take(ToolFinished(AGENT, ToolResult("c1", "done")), ended())
@@ -137,6 +137,8 @@ def test_an_agent_is_a_span_below_its_call_and_counts_apart() -> None:
     assert spans["chat gemini-3"].attributes["gen_ai.provider.name"] == "gcp.gemini"
     assert spans["execute_tool Agent"].parent.span_id == main.context.span_id
     assert helper.attributes["gen_ai.usage.input_tokens"] == 11
+    assert helper.attributes["gen_ai.usage.reasoning.output_tokens"] == 2
+    assert "gen_ai.usage.reasoning.output_tokens" not in main.attributes
     assert (helper.attributes["gen_ai.agent.name"], helper.attributes["gen_ai.agent.id"]) == ("helper", "agent-1")
     assert story.sums("claude_code.token.usage", "query_source") == {"main": 2, "subagent": 4}
     assert story.sums("claude_code.active_time.total", "type") == {"cli": 2.5}
