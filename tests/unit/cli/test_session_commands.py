@@ -247,11 +247,21 @@ def test_open_writes_a_page_and_starts_the_browser(home: Home, tmp_path: Path) -
 
 def test_an_index_of_all_sessions(home: Home, tmp_path: Path) -> None:
     folder = tmp_path / "pages"
+    odd = home.two.with_name("javascript:alert(1)#x.jsonl")
+    odd.write_bytes(home.two.read_bytes())
     assert home.said("index", "--all", "-o", str(folder)) == f"{folder}/index.html\n"
-    assert sorted(path.name for path in folder.iterdir()) == [f"{ONE}.html", f"{TWO}.html", "index.html"]
+    names = [f"{ONE}.html", f"{TWO}.html", "index.html", "javascript:alert(1)#x.html"]
+    assert sorted(path.name for path in folder.iterdir()) == names
     page = (folder / "index.html").read_text("utf-8")
     assert f'<a href="{ONE}.html">Greek letters</a>' in page
     assert f'<a href="{TWO}.html">Somewhere else</a>' in page
+    assert '<a href="javascript%3Aalert%281%29%23x.html">' in page
+    # a page is kept as long as it is newer than its transcript and made by this version
+    one, two = folder / f"{ONE}.html", folder / f"{TWO}.html"
+    two.write_text(two.read_text("utf-8").replace("yume-shim 0", "yume-shim older 0"))
+    kept = one.stat().st_ino
+    home.said("index", "--all", "-o", str(folder))
+    assert (one.stat().st_ino, "yume-shim older" in two.read_text("utf-8")) == (kept, False)
 
 
 def test_replay_shows_files_sessions_and_goldens(home: Home, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -260,6 +261,22 @@ def test_turns_of_recorded_streams(
         asked = ["".join(part.text for part in turn.prompt.parts) for turn in turns]  # type: ignore[union-attr]
         got = [[each for each in said(turn.items) if each[0] != "context"] for turn in turns]
         assert (list(zip(asked, got, strict=True)), [turn.failure for turn in turns]) == (shown, [""] * len(turns))
+
+
+@pytest.mark.parametrize("kind", ["flat", "nested"])
+def test_a_recording_may_end_inside_an_answer(kind: str, tmp_path: Path) -> None:
+    """Its program was killed: what the model had said is shown."""
+    case = tmp_path / "case"
+    shutil.copytree(GOLDEN / "anthropic-messages-text-only", case)
+    path = case / "expected" / f"{kind}.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    places = [place for place, line in enumerate(lines) if b'"type":"text"' in line or b'"text_delta"' in line]
+    path.write_bytes(b"".join(lines[: next(at for at in places if "🌸".encode() in lines[at]) + 1]))
+    (turn,) = (turn for turn in read_document(str(path)).turns if turn.number)
+    assert said((turn.prompt, *turn.items)) == [  # type: ignore[arg-type] # it has one
+        ("user", "Greet me in two languages."),
+        ("answer", "Hello there, and konnichiwa: こんにちは 🌸"),
+    ]
 
 
 def test_every_golden_session_becomes_a_document_and_json() -> None:

@@ -66,6 +66,10 @@ class FlatReader:
         elif kind == "system":
             self._system(line, scope)
 
+    def end(self) -> None:
+        """The recording ends here, perhaps inside a text."""
+        self._flush()
+
     def _begin(self, *, asked: bool = True) -> None:
         """A turn begins. `asked`: with a prompt of the host, not because a background task has ended."""
         if self._in_turn:

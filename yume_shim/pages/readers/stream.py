@@ -57,6 +57,7 @@ def read_stream(lines: Iterable[bytes], kind: str, cleaner: Cleaner, prompts: Se
     reader = FlatReader(made, prompts) if kind == "flat" else _NestedReader(made, prompts)
     for line in _objects(lines, unread):
         reader.line(line)
+    reader.end()
     made.unread = unread[0]
     made.total_cost = reader.cost
     return made.finish(reader.title, reader.session_id, kind, folder=cleaner.line(reader.folder))
@@ -96,6 +97,8 @@ class _NestedReader:
         self._reader = MessageReader(made, None)
         self._prompts = list(prompts)
         self._in_turn = False
+        self._open: dict[tuple[str, int], tuple[str, list[str]]] = {}
+        """(agent's call, index) → kind and pieces of a block whose line has not come."""
         self._answered = False
         """The model said something in this turn."""
         self.title = self.session_id = self.folder = ""
@@ -113,7 +116,10 @@ class _NestedReader:
         elif kind == "assistant":
             self._begin(at)
             self._answered = self._answered or not scope
+            self._drop(scope)
             self._reader.assistant(line, at, scope)
+        elif kind == "stream_event":
+            self._piece(line.get("event"), scope)
         elif kind == "result":
             self._ended(line, at)
         elif kind == "system":
@@ -125,6 +131,31 @@ class _NestedReader:
                 self._made.mark(at, "notice", f"Permission asked: {request.get('tool_name')}", str(why))
         elif kind == "conversation_reset":
             self._made.mark(at, "notice", "The conversation was cleared")
+
+    def end(self) -> None:
+        """The recording ends here, perhaps inside an answer."""
+        for (scope, _), (kind, pieces) in self._open.items():
+            self._begin(None)
+            if kind == "text_delta":
+                self._made.text(None, "".join(pieces), scope=scope)
+            elif kind == "thinking_delta":
+                self._made.thinking(None, "".join(pieces), scope)
+
+    def _piece(self, event: object, scope: str) -> None:
+        """A part of a block; the line with the whole block replaces its parts."""
+        if not isinstance(event, dict):
+            return
+        delta = event.get("delta")
+        if event.get("type") == "message_start":
+            self._drop(scope)
+        elif event.get("type") == "content_block_delta" and isinstance(delta, dict):
+            text = delta.get("text", delta.get("thinking"))
+            if isinstance(text, str):
+                name = (scope, count(event.get("index")))
+                self._open.setdefault(name, (str(delta.get("type")), []))[1].append(text)
+
+    def _drop(self, scope: str) -> None:
+        self._open = {name: block for name, block in self._open.items() if name[0] != scope}
 
     def _begin(self, at: float | None, line: Json | None = None) -> None:
         """A turn begins: with the prompt on stdout, or the next one that is known."""
@@ -175,6 +206,7 @@ class _NestedReader:
         elif not self._answered and isinstance(line.get("result"), str):  # what the program itself said to a command
             self._made.text(at, line["result"])
         self._in_turn = self._answered = False
+        self._open.clear()
 
 
 def _has_results(line: Json) -> bool:
