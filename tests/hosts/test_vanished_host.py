@@ -74,5 +74,6 @@ def test_an_interrupt_while_the_program_loads_prints_nothing(any_world: HostWorl
             running.kill()
         assert b"yume_shim/app" not in done.stderr
         assert b"yume_shim/config" not in done.stderr
-        own = done.stderr.startswith(b"Fatal Python error: init_")  # of the interpreter, before it could run anything
-        assert done.code in (130, -signal.SIGINT) or (own and done.code == 1)
+        # while the interpreter itself starts, some versions end with 1 or go on
+        own = b"KeyboardInterrupt" in done.stderr and b"yume" not in done.stderr
+        assert done.code in ((0, 1) if own else (130, -signal.SIGINT))
