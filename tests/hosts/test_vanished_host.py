@@ -76,4 +76,4 @@ def test_an_interrupt_while_the_program_loads_prints_nothing(any_world: HostWorl
         assert b"yume_shim/config" not in done.stderr
         # while the interpreter itself starts, some versions end with 1 or go on
         own = b"KeyboardInterrupt" in done.stderr and b"yume" not in done.stderr
-        assert done.code in ((0, 1) if own else (130, -signal.SIGINT))
+        assert done.code in (130, -signal.SIGINT, *((0, 1) if own else ()))
