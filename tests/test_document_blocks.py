@@ -95,10 +95,13 @@ def test_a_wrong_block_is_noticed(tmp_path: Path) -> None:
         world.run(
             "pip install .\npip --instal .\npip install 'yume_shim[otle]'\npipx install left-pad\nman docs/gone.1"
         )
+        world.run("python -m tests.chaos.fault_server --lst\npython -m compileall --quite yume_shim")
     assert world.mistakes() == [
         "--sesions of: python3 scripts/chaos.py --sesions 3",
         "not how it is called: pip --instal .",
         "not how it is called: pip install yume_shim[otle]",
         "not how it is called: pipx install left-pad",
         "not how it is called: man docs/gone.1",
+        "--lst of: python -m tests.chaos.fault_server --lst",
+        "not how it is called: python -m compileall --quite yume_shim",
     ]

@@ -150,6 +150,10 @@ class DocumentWorld:
             if name in CALLS and not re.fullmatch(CALLS[name].replace("PACKAGES", _packages()), " ".join(words)):
                 found.append(f"not how it is called: {call}")
             source = next((ROOT / word for word in words if word.endswith(".py")), None)
+            if words[:1] == ["-m"] and words[1].startswith("tests."):
+                source = ROOT / f"{words[1].replace('.', '/')}.py"
+            elif words[:2] == ["-m", "compileall"] and words[2:-1] != ["-q"]:
+                found.append(f"not how it is called: {call}")
             if source is None:
                 continue
             if not source.is_file():
