@@ -60,6 +60,7 @@ def test_a_turn_names_its_models() -> None:
         ("Let me **think** about `a_b.py`.\n\n- first\n- second", "Let me think about a_b.py. first second"),
         ("## Title\n> said [here](http://a.test) and 2 * 3", "Title said here and 2 * 3"),
         ("**", ""),
+        ("اقرأ `water()`.", "اقرأ \u2068water()\u2069."),
         ("a" * 99, "a" * 39 + "…"),
     ],
 )

@@ -26,6 +26,8 @@ _MARKS = re.compile(
     re.MULTILINE,
 )
 """Marks whose text reads well without them."""
+_CODE = re.compile(r"`([^`\n]{1,200})`")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _TASK = re.compile(r"^\[([ xX])\] ")
 _BLOCKS = {
     "paragraph": "p",
@@ -56,7 +58,10 @@ def rendered(text: str) -> str:
 
 def first_words(text: str, limit: int) -> str:
     """The beginning of a Markdown text on one line, without its marks."""
-    plain = _MARKS.sub(lambda found: found[1] or "", text[: 3 * limit])
+    text = text[: 3 * limit]
+    if _RIGHT_TO_LEFT.search(text):  # code keeps its own direction, as it has in the text
+        text = _CODE.sub("\u2068\\1\u2069", text)
+    plain = _MARKS.sub(lambda found: found[1] or "", text)
     words = " ".join(plain.split())
     return words if len(words) <= limit else words[: limit - 1] + "…"
 
