@@ -109,6 +109,12 @@ def test_every_mistake_of_the_config_file_has_its_line(tmp_path: Path) -> None:
     ]
     config.write_bytes(b'model = "m"\n# \xff\n')
     assert "line 2 is not UTF-8" in named(checks(tmp_path), "Files", "config")["text"]
+    if sys.platform != "win32":
+        config.write_text(f'[keys]\nopenai = "{KEY}"\n')
+        config.chmod(0o644)
+        assert named(checks(tmp_path), "Files", "config")["todo"] == f"chmod 600 {config}"
+        config.chmod(0o600)
+        assert named(checks(tmp_path), "Files", "config")["state"] == "ok"
     config.unlink()
     config.mkdir()
     assert named(checks(tmp_path), "Files", "config")["state"] == "wrong"

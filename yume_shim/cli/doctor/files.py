@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from itertools import islice
 
 from yume_shim.cli.doctor.contents import line_of, of_saved_rules, of_servers, of_settings, of_trust
@@ -64,7 +65,8 @@ def _config_lines(env: Mapping[str, str]) -> Iterator[Line]:
     try:
         config = read_config(path, lambda level, text: unread.append(text), required=bool(named))
     except BadInvocation as error:
-        yield Line(FILES, "config", "wrong", with_line(path, error.message), f"edit {path}")
+        todo = f"edit {path}" if os.path.lexists(path) else "correct YUME_CONFIG, or write the file: yume-shim init"
+        yield Line(FILES, "config", "wrong", with_line(path, error.message), todo)
         return
     if unread:
         yield Line(FILES, "config", "wrong", unread[0], f"make {path} a file that you can read")
@@ -72,10 +74,22 @@ def _config_lines(env: Mapping[str, str]) -> Iterator[Line]:
     found = list(islice(config_mistakes(config, path), MAX_SHOWN))
     for text, wrong in found:
         yield Line(FILES, "config", "wrong" if wrong else "off", text, f"edit {path}")
-    if not found and not os.path.exists(path):
+    if _holds_keys(config) and _is_open_to_others(path):
+        yield Line(FILES, "config", "off", f"{path}: others can read its keys", f"chmod 600 {path}")
+    elif not found and not os.path.exists(path):
         yield Line(FILES, "config", "off", f"{path} (does not exist)", "yume-shim init writes one")
     elif not found:
         yield Line(FILES, "config", "ok", path)
+
+
+def _holds_keys(config: Mapping[str, Any]) -> bool:
+    profiles = config.get("profiles")
+    tables = profiles.values() if isinstance(profiles, dict) else ()
+    return bool(config.get("keys")) or any(isinstance(row, dict) and {"key", "keys"} & row.keys() for row in tables)
+
+
+def _is_open_to_others(path: str) -> bool:
+    return os.name == "posix" and bool(os.stat(path).st_mode & (stat.S_IRWXG | stat.S_IRWXO))
 
 
 def _settings_lines(name: str, path: str) -> Iterator[Line]:
