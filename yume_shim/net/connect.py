@@ -158,6 +158,11 @@ def secured(sock: _socket.socket, host: str, env: Mapping[str, str], *, full: bo
     return _context(env, full=full).wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
 
 
+def trusting(env: Mapping[str, str]) -> SSLContext:
+    """The context for others who open connections, with all roots. Raises RootsUnusable."""
+    return _context(env, full=True)
+
+
 def has_lazy_roots(env: Mapping[str, str]) -> bool:
     """True when roots come from a hashed folder, which may lack some that the bundle has: then `full` may help."""
     return not _named_roots(env) and bool(_hashed_folder())

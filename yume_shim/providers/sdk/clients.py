@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from importlib import import_module
 
+from yume_shim.net.connect import trusting
 from yume_shim.net.url import join_url
 from yume_shim.providers.sdk.clouds import build_cloud, from_event_stream
 from yume_shim.providers.sdk.error_bodies import coding_of, uncoded
@@ -57,6 +58,7 @@ class Client:
             headers={"Accept-Encoding": "identity"},
             follow_redirects=True,
             max_redirects=MAX_REDIRECTS,
+            verify=trusting(transport.env),
             # (Not by a transport of our own: httpx2 leaves out the proxies of the environment then.)
             event_hooks={"request": [self._watch], "response": [_limit_refusal]},
         )

@@ -24,7 +24,7 @@ from yume_shim.types.settings import Timeouts
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from yume_shim.engine.cancel import CancelSignal
@@ -54,11 +54,19 @@ def _closed() -> Iterator[None]:
         _made.pop().close()
 
 
-def make(api: str, url: str, timeouts: Timeouts = LIMITS, credential: Credential | None = None) -> SdkTransport:
+def make(
+    api: str,
+    url: str,
+    timeouts: Timeouts = LIMITS,
+    credential: Credential | None = None,
+    env: Mapping[str, str] | None = None,
+) -> SdkTransport:
     credential = credential or Credential("secret-key", "key", "test")
     auth = load_adapter(api).auth_headers(credential)
     endpoint = Endpoint("p", api, url)
-    made = SdkTransport(TransportSettings(endpoint, credential, auth, timeouts, {}, {"x-more": "1"}, lambda *_: None))
+    made = SdkTransport(
+        TransportSettings(endpoint, credential, auth, timeouts, env or {}, {"x-more": "1"}, lambda *_: None)
+    )
     _made.append(made)
     return made
 
@@ -120,9 +128,15 @@ def test_a_redirect_to_another_origin_gets_no_key(api: str) -> None:
     assert WIRES[api].headers.items() <= request.headers.items()
 
 
-def test_a_redirect_to_plain_http_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"])
+def test_the_roots_that_a_tls_failure_names_are_trusted(name: str, tmp_path: Path) -> None:
     certificate = make_certificate(tmp_path)
-    monkeypatch.setenv("SSL_CERT_FILE", certificate.trusted)
+    with LoopbackServer(answer(WHOLE), certificate.server) as server:
+        assert fetch(make("openai-chat", server.url, env={name: certificate.trusted}), "openai-chat") == FRAMES
+
+
+def test_a_redirect_to_plain_http_is_refused(tmp_path: Path) -> None:
+    certificate = make_certificate(tmp_path)
     with LoopbackServer(answer(WHOLE)) as plain:
 
         def move(exchange: Exchange) -> bool:
@@ -130,7 +144,7 @@ def test_a_redirect_to_plain_http_is_refused(tmp_path: Path, monkeypatch: pytest
             return True
 
         with LoopbackServer(move, certificate.server) as server, pytest.raises(ProviderFailed) as caught:
-            fetch(make("openai-chat", server.url), "openai-chat")
+            fetch(make("openai-chat", server.url, env={"SSL_CERT_FILE": certificate.trusted}), "openai-chat")
     assert (caught.value.failure.kind, caught.value.failure.retryable) == ("protocol", False)
     assert plain.requests == []
 
