@@ -292,8 +292,8 @@ git log -1 --format=%cd --date=iso
 """
 
 COMMANDS = [line for text in (GIT, FILES, SYSTEM, TOGETHER) for line in text.strip().splitlines()]
-VARYING = ("date", "ps ", "uptime", "free", "df ", "time ", "stat ", "du ")
-"""What these print depends on the moment."""
+VARYING = ("date", "ps ", "uptime", "free", "df ", "time ", "stat ", "du ", "git blame -w")
+"""What these print depends on the moment (lines that are not committed have the time of now)."""
 
 
 def lay_project(space: Path) -> None:

@@ -7,6 +7,7 @@ import re
 from yume_shim.gate.command_flow import MAX_PATH, follow, moves_home
 from yume_shim.gate.name_changes import NameChanges
 from yume_shim.gate.read_only import reads
+from yume_shim.gate.searches import GREPS, SEARCHERS, recurses, searched
 from yume_shim.gate.shell import Word
 from yume_shim.gate.unwrap import FIND_RUNS, FINDERS, MAX_TAILS, name_of, without_git_options, written_name
 from yume_shim.gate.word_set import word_set
@@ -38,7 +39,7 @@ _READ_THEIR_OPERANDS = frozenset(("xargs", "parallel"))
 """Wrappers that take file names from their input."""
 _WHOLE_FOLDERS = word_set("rm mv rsync shred chmod chown")
 """Commands that change all files of a folder they are given."""
-RECURSIVE = word_set("rg ag ack tar bsdtar zip 7z rsync scp xcopy robocopy findstr ditto")
+RECURSIVE = word_set("rg ag ack rgrep ugrep ug tar bsdtar zip 7z rsync scp xcopy robocopy findstr ditto")
 
 
 class CommandDenies:
@@ -192,22 +193,20 @@ class CommandDenies:
         patterns = self._book.hidden_patterns()
         if any(self._overlaps(before_glob(word.text), patterns) for word in words if word.kind == "glob"):
             return True
-        flags = "".join(word.text[1:] for word in words if re.match(r"-[A-Za-z]+\Z", word.text))
-        searches = name == "git" and without_git_options(tuple(word.text for word in words))[:1] == ("grep",)
-        deep = name in RECURSIVE or searches
-        deep = deep or (
-            name in READERS and ("r" in flags or "R" in flags or any(w.text == "--recursive" for w in words))
-        )
-        deep = deep or (
-            name in READERS
-            and name not in ("grep", "egrep", "fgrep")
-            and any(self._flow.is_folder(w.text) for w in words)
-        )
+        texts = [word.text for word in words]
+        searches = name == "git" and without_git_options(tuple(texts))[:1] == ("grep",)
+        deep = name in RECURSIVE or searches or (name == "git" and "--no-index" in texts)
+        deep = deep or (name in READERS and any(recurses(name, text) for text in texts))
+        deep = deep or (name in READERS and name not in GREPS and any(self._flow.is_folder(w.text) for w in words))
         deep = deep or (name in FINDERS and any(word.text in FIND_RUNS for word in words))
         if not deep:
             return False
-        operands = [word.text for word in words if not word.text.startswith("-")]
-        folders = operands if any(map(self._flow.exists, operands)) else ["."]
+        if name in SEARCHERS:
+            folders = searched(name, texts) or ["."]
+        else:
+            given = [text for text in texts if not text.startswith("-")]
+            operands = searched("git grep", texts[texts.index("grep") + 1 :]) if searches else given
+            folders = operands if any(map(self._flow.exists, operands)) else ["."]
         if searches and words[0].text != "grep":  # options in front may name another folder
             folders = [*folders, ".", *(text for word in words for text in file_texts(word.text))]
         return any(self._overlaps(text, patterns) for text in folders)
@@ -245,7 +244,7 @@ class CommandDenies:
     def _overlaps(self, text: str, patterns: tuple[PathPattern, ...]) -> bool:
         return any(
             pattern.overlaps(place.real) or pattern.overlaps(place.asked)
-            for place in self._flow.places(text)
+            for place in self._readings(text)
             for pattern in patterns
         )
 
