@@ -65,7 +65,7 @@ def from_checkpoint(transcript: str) -> StoredSession | None:
 def _is_ours(path: str) -> bool:
     """Only our user can have written it."""
     found = os.lstat(path)
-    own = os.geteuid() if hasattr(os, "geteuid") else found.st_uid
+    own = getattr(os, "geteuid", lambda: found.st_uid)()
     return found.st_uid == own and not (os.name == "posix" and found.st_mode & OTHERS_MAY_WRITE)
 
 
