@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 PARTS = ("start", "events", "kinds", "latency", "extensions", "sdk", "resume", "calls", "many")
 ALONE = ("instructions", "imports")
 """Parts that are measured only where they are named."""
-BARE = {"spawn → first line, ms": 3.0, "spawn → first delta, ms": 5.0}
-"""Promised ratios to bare Python, for machines without a Claude CLI."""
 SLOWEST_IMPORTS = 15
 
 
@@ -40,11 +38,11 @@ def main() -> int:
     if os.name == "nt":
         sys.stderr.write("The bench needs wait4() and so a POSIX system.\n")
         return 1
-    from bench_parts import figures, programs
+    from bench_parts import figures, programs, report
     from bench_parts.runs import PROGRESS, upstream
 
     compared = programs.others(given.against)
-    reference = compared[0].name if compared else "bare Python"
+    reference = compared[0].name if compared else report.BARE
     pairs = [(api, form) for api in given.apis.split(",") for form in given.forms.split(",")]
     mine = [programs.ours(api, form) for api, form in pairs]
     with upstream(figures.SHORT, figures.MANY, figures.PACED) as url:
@@ -57,8 +55,6 @@ def main() -> int:
             report_part(part, found, single, reference, given.out)
             if part == "imports":
                 print(*import_times(url), sep="\n")
-            if part == "start" and not compared:
-                print(*against_bare(found), sep="\n")
     return 0
 
 
@@ -67,7 +63,9 @@ def report_part(part: str, found: Figures, single: dict[str, float], reference: 
     from bench_parts import report
 
     text = report.table(found, reference) if found else ""
-    text += "".join(f"\n- {what}: {value:,.2f}" for what, value in single.items())
+    bars = report.ratios(found, reference)
+    rows = [*report.promises(bars), *(f"{what}: {value:,.2f}" for what, value in single.items())]
+    text += "".join(f"\n- {row}" for row in rows)
     print(f"\n## {part}\n", text, sep="\n", flush=True)
     if not folder or not text:
         return
@@ -77,7 +75,7 @@ def report_part(part: str, found: Figures, single: dict[str, float], reference: 
         f"# Figures: {part}\n\nWritten by `scripts/bench.py --only {part}`; in brackets the ratio to {reference}.\n\n"
     )
     (place / f"{part}.md").write_text(f"{head}{text.strip()}\n", "utf-8")
-    if bars := report.ratios(found, reference):
+    if bars:
         (place / f"{part}.svg").write_text(report.plot(bars, f"{part}: ratio to {reference}; red: our goal"), "utf-8")
 
 
@@ -167,20 +165,6 @@ def counted(pairs: list[tuple[str, str]], url: str) -> dict[str, float]:
     return found | {
         f"instructions per event, {api} {form}": instructions.per_event(api, form, url) for api, form in pairs
     }
-
-
-def against_bare(found: Figures) -> list[str]:
-    """The ratios to bare Python, and whether they hold."""
-    base = found.get("bare Python", {}).get("spawn → first line, ms")
-    if not base:
-        return []
-    lines = []
-    for name, values in found.items():
-        for row, limit in BARE.items():
-            if name != "bare Python" and row in values:
-                ratio = values[row] / base
-                lines.append(f"{name}: {row.partition(',')[0]} = {ratio:.2f} × bare Python (≤ {limit:.0f})")
-    return lines
 
 
 def import_times(url: str) -> list[str]:

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 BAR, GAP, LABEL, WIDE = 14, 5, 190, 520
 """Pixels of the plot."""
-SCALE = 1.0
+BARE = "bare Python"
+"""The reference where no other program is there."""
+SCALE, BARE_SCALE = 1.0, 10.0
 """The ratio at the right end; longer bars are cut, and marked."""
 OURS, OTHERS, LIMIT = "#2f6f9f", "#b9b9b9", "#b03030"
 TARGETS = {
@@ -23,6 +25,8 @@ TARGETS = {
     "peak memory, 20,000 deltas": 0.06,
 }
 """Promised ratios to the Claude CLI, by the start of the figure's name."""
+BARE_TARGETS = {"spawn → first line": 3.0, "spawn → first delta": 5.0}
+"""The same to bare Python, for machines without a Claude CLI."""
 
 
 class Bar(NamedTuple):
@@ -55,22 +59,28 @@ def _cell(value: float | None, base: float | None) -> str:
 
 def ratios(figures: Figures, reference: str) -> list[Bar]:
     """A bar for each program and each figure that has a target, figure by figure."""
-    base = figures.get(reference, {})
+    base, targets = figures.get(reference, {}), BARE_TARGETS if reference == BARE else TARGETS
     rows = dict.fromkeys(row for values in figures.values() for row in values if base.get(row))
     found: list[Bar] = []
     for row in rows:
-        limit = next((TARGETS[start] for start in TARGETS if row.startswith(start)), None)
+        limit = next((targets[start] for start in targets if row.startswith(start)), None)
         if limit is None or " same run" in row:
             continue
         for name, values in figures.items():
-            if name not in (reference, "bare Python") and row in values:
+            if name not in (reference, BARE) and row in values:
                 ours = name.partition(" ")[2] in ("stream-json", "flat")
                 found.append(Bar(row.rpartition(",")[0], name, values[row] / base[row], limit, ours))
     return found
 
 
+def promises(bars: list[Bar]) -> list[str]:
+    """What was promised of ours, and what was measured."""
+    return [f"{bar.name}: {bar.figure} = {bar.ratio:.2f} (≤ {bar.limit:g})" for bar in bars if bar.ours]
+
+
 def plot(bars: list[Bar], title: str) -> str:
     """Bars of ratios, a group for each figure; a red line marks what was promised for ours."""
+    scale = SCALE if all(bar.limit < SCALE for bar in bars) else BARE_SCALE
     groups = dict.fromkeys(bar.figure for bar in bars)
     height = (BAR + GAP) * len(bars) + (BAR + 2 * GAP) * len(groups) + 44
     size = f'width="{LABEL + WIDE + 60}" height="{height}"'
@@ -84,11 +94,11 @@ def plot(bars: list[Bar], title: str) -> str:
         top += GAP
         parts.append(f'<text x="8" y="{top + 11}" font-weight="bold">{_text(figure)}</text>')
         top += BAR + GAP
-        mark, goals = min(group[0].limit / SCALE, 1) * WIDE, sum(bar.ours for bar in group)
+        mark, goals = min(group[0].limit / scale, 1) * WIDE, sum(bar.ours for bar in group)
         parts.append(f'<path d="M{LABEL + mark:.1f} {top - 3}v{(BAR + GAP) * goals}" stroke="{LIMIT}"/>')
         for bar in group:
-            width, colour = min(bar.ratio / SCALE, 1) * WIDE, OURS if bar.ours else OTHERS
-            more = "" if bar.ratio <= SCALE else " →"
+            width, colour = min(bar.ratio / scale, 1) * WIDE, OURS if bar.ours else OTHERS
+            more = "" if bar.ratio <= scale else " →"
             parts.append(f'<text x="{LABEL - 6}" y="{top + 11}" text-anchor="end">{_text(bar.name)}</text>')
             parts.append(f'<rect x="{LABEL}" y="{top}" width="{width:.1f}" height="{BAR}" fill="{colour}"/>')
             place = LABEL + (max(width, mark) if bar.ours else width) + 4

@@ -18,8 +18,9 @@ from yume_shim.extensions.mcp.errors import McpError
 from yume_shim.types import value
 from yume_shim.types.error_entries.catalogue import ENTRIES
 from yume_shim.types.errors import BadInvocation, BadLine, Failure, StoreFailed, ToolFailed
-from yume_shim.types.events import HookNotice, Notice, ToolFinished, TurnEnded
+from yume_shim.types.events import Notice, ToolFinished, TurnEnded
 from yume_shim.types.host_events import ControlAnswered
+from yume_shim.types.side_events import HookNotice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -42,7 +42,7 @@ class LazyTasks:
         if self._tasks is not None:
             self._tasks.report()
             return
-        from yume_shim.types.events import TasksChanged
+        from yume_shim.types.side_events import TasksChanged
 
         self._emit(TasksChanged(()))
 

@@ -8,8 +8,9 @@ from yume_shim.engine.cancel import CancelSignal
 from yume_shim.extensions.mcp.servers import McpServers
 from yume_shim.extensions.mcp.services import McpServices
 from yume_shim.types.errors import Cancelled
-from yume_shim.types.events import CommandsChanged, ElicitationAsked, ServersChanged
+from yume_shim.types.events import CommandsChanged, ServersChanged
 from yume_shim.types.settings import McpServer
+from yume_shim.types.side_events import ElicitationAsked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

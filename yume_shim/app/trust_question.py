@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from yume_shim.config.trust import record_path, remember
 from yume_shim.types.errors import Cancelled
-from yume_shim.types.events import QuestionWithdrawn, TrustAsked
+from yume_shim.types.side_events import QuestionWithdrawn, TrustAsked
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False

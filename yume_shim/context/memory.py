@@ -114,11 +114,12 @@ class Memory:
         # below the home folder they would also be found as `.claude` of a parent
         self._reader.skip(users)
         folders = _from_root_to(self._cwd)
+        projects = _projects_of(folders)
         if "project" in sources and not any(_has_own_files(folder, users) for folder in folders):
             for folder in folders:
-                yield from self._read(os.path.join(folder, "AGENTS.md"), "Project", _project_of(folder))
+                yield from self._read(os.path.join(folder, "AGENTS.md"), "Project", projects[folder])
         for folder in folders:
-            yield from self._of_folder(folder, _project_of(folder))
+            yield from self._of_folder(folder, projects[folder])
         for folder in places.more_folders:
             yield from self._of_folder(folder, resolve(folder).real)
 
@@ -127,8 +128,9 @@ class Memory:
             for name in ("CLAUDE.md", os.path.join(".claude", "CLAUDE.md"), *self._places.more_names):
                 yield from self._read(os.path.join(folder, name), "Project", inside)
             own = os.path.join(folder, ".claude")
-            if resolve(own).real != resolve(self._places.user_folder).real:
-                yield from self._read_rules(os.path.join(own, "rules"), "Project", inside, folder)
+            rules = os.path.join(own, "rules")
+            if os.path.isdir(rules) and resolve(own).real != resolve(self._places.user_folder).real:
+                yield from self._read_rules(rules, "Project", inside, folder)
         if "local" in self._places.sources:
             yield from self._read(os.path.join(folder, "CLAUDE.local.md"), "Local", inside)
 
@@ -230,10 +232,17 @@ def _from_root_to(folder: str) -> list[str]:
 
 def _project_of(folder: str) -> str:
     """The folder that imports must stay in: the git repository around `folder`, or `folder` itself."""
-    for candidate in reversed(_from_root_to(folder)):
-        if os.path.exists(os.path.join(candidate, ".git")):
-            return resolve(candidate).real
-    return resolve(folder).real
+    return _projects_of(_from_root_to(folder))[folder]
+
+
+def _projects_of(folders: Iterable[str]) -> dict[str, str]:
+    """The same for each of these folders, which lead down from the root."""
+    found, repository = {}, ""
+    for folder in folders:
+        if os.path.exists(os.path.join(folder, ".git")):
+            repository = resolve(folder).real
+        found[folder] = repository or resolve(folder).real
+    return found
 
 
 def _excluded_by(patterns: tuple[str, ...]) -> Callable[[str], bool]:

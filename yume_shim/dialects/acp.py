@@ -45,13 +45,10 @@ from yume_shim.types.events import (
     BlockDelta,
     BlockStarted,
     CommandsChanged,
-    ElicitationAsked,
-    FileAsked,
     LocalCommandDone,
     ModeChanged,
     ModelChanged,
     PromptTaken,
-    QuestionWithdrawn,
     ResponseEnded,
     ResponseStarted,
     ServersChanged,
@@ -62,6 +59,7 @@ from yume_shim.types.events import (
     TurnEnded,
 )
 from yume_shim.types.shapes import timestamp
+from yume_shim.types.side_events import ElicitationAsked, FileAsked, QuestionWithdrawn
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False

@@ -8,14 +8,16 @@ from yume_shim.types.events import (
     ApprovalAsked,
     ApprovalWithdrawn,
     BlockEnded,
-    ElicitationAsked,
-    HookAsked,
     NoteAdded,
     PartialKept,
     PromptTaken,
+    ToolFinished,
+)
+from yume_shim.types.side_events import (
+    ElicitationAsked,
+    HookAsked,
     QuestionWithdrawn,
     ServerMessage,
-    ToolFinished,
 )
 
 TYPE_CHECKING = False

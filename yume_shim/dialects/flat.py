@@ -19,7 +19,6 @@ from yume_shim.dialects.flat_lines import (
     tool_use_line,
     turn_started_line,
     usage_line,
-    withdrawal_line,
 )
 from yume_shim.dialects.line_template import TEXT_GAP, TextTemplate
 from yume_shim.dialects.records.flat_records import (
@@ -46,14 +45,8 @@ from yume_shim.types.events import (
     Compacting,
     ContextMeasured,
     ControlAnswered,
-    ElicitationAsked,
     EntriesWritten,
     FactNoted,
-    FileAsked,
-    HookAsked,
-    HookEnded,
-    HookNotice,
-    HookStarted,
     InputRejected,
     Interrupted,
     LimitsReported,
@@ -64,11 +57,9 @@ from yume_shim.types.events import (
     NoteAdded,
     Notice,
     PartialKept,
-    PermitAsked,
     Pong,
     PromptTaken,
     PromptWithdrawn,
-    QuestionWithdrawn,
     RequestStarted,
     ResponseDropped,
     ResponseEnded,
@@ -76,18 +67,12 @@ from yume_shim.types.events import (
     ResponseStarted,
     ResumeFailed,
     Retrying,
-    ServerMessage,
     ServersChanged,
     SessionChanged,
     SessionEnding,
     SessionReady,
     StartFailed,
     StateChanged,
-    TaskNotification,
-    TaskProgress,
-    TasksChanged,
-    TaskStarted,
-    TaskUpdated,
     TitleChanged,
     TodosChanged,
     ToolFinished,
@@ -95,7 +80,6 @@ from yume_shim.types.events import (
     ToolProgress,
     ToolQueued,
     ToolStarted,
-    TrustAsked,
     TurnEnded,
     TurnFailed,
     TurnStarted,
@@ -232,18 +216,10 @@ class FlatDialect:
                 return self._approval_asked(event)
             case ApprovalWithdrawn():
                 return self._approval_withdrawn(event)
-            case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
-                return [self._task_line(event, tagged.at)]
-            case LimitsReported() | HookStarted() | HookEnded() | HookNotice() | CommandsChanged():
+            case LimitsReported() | CommandsChanged():
                 return [_rare_line(event, tagged.at)]
-            case QuestionWithdrawn():
-                return [withdrawal_line(event)]
             case InputRejected() | CommandRefused() | ControlAnswered() | Pong() | LineEchoed():
                 return [self._host_line(event)]
-            case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked() | PermitAsked():
-                from yume_shim.dialects.host_lines import question_line
-
-                return [question_line(event)]
             case LocalCommandDone():
                 return self._command_done(event, tagged.uuid)
             case (
@@ -257,9 +233,12 @@ class FlatDialect:
                 | PromptWithdrawn()
                 | EntriesWritten()
                 | ResumeFailed()
-                | FileAsked()
             ):
                 return []
+            case _:
+                from yume_shim.dialects.flat_side_lines import side_lines
+
+                return side_lines(event, tagged.at, lambda call_id: self._answers.pop(call_id, None))
 
     def _approval_asked(self, event: ApprovalAsked) -> list[Json]:
         self._asks[event.ask_id] = event.call.id
@@ -282,15 +261,6 @@ class FlatDialect:
 
         call_id = self._asks.pop(event.ask_id, "")
         return [withdrawn_line(call_id)] if call_id else []
-
-    def _task_line(
-        self, event: TaskStarted | TaskUpdated | TaskProgress | TaskNotification | TasksChanged, at: float
-    ) -> Json:
-        from yume_shim.dialects.task_lines import flat_task_line
-
-        if isinstance(event, TaskNotification):
-            self._answers.pop(event.facts.call_id, None)  # an agent in the background outlives its call
-        return flat_task_line(event, at)
 
     def _turn_line(self, event: SessionReady | Interrupted | TurnEnded) -> list[Json]:
         """The session's own lines: its start, a stop, the end of a turn."""
@@ -405,19 +375,15 @@ class FlatDialect:
         return lines
 
 
-def _rare_line(event: LimitsReported | HookStarted | HookEnded | HookNotice | CommandsChanged, at: float) -> Json:
+def _rare_line(event: LimitsReported | CommandsChanged, at: float) -> Json:
     """A line whose module is loaded with the first of its kind."""
     if isinstance(event, CommandsChanged):
         from yume_shim.dialects.records.flat_records import CommandsLine
 
         return CommandsLine(commands=list(event.commands))
-    if isinstance(event, LimitsReported):
-        from yume_shim.dialects.limit_lines import flat_limits_line
+    from yume_shim.dialects.limit_lines import flat_limits_line
 
-        return flat_limits_line(event, at)
-    from yume_shim.dialects.hook_lines import flat_hook_line
-
-    return flat_hook_line(event)
+    return flat_limits_line(event, at)
 
 
 class _Answer:

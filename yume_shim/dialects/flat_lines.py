@@ -46,10 +46,16 @@ if TYPE_CHECKING:
     from yume_shim.dialects.records.live_records import Patch
     from yume_shim.types.blocks import Json, ToolCall, ToolResult
     from yume_shim.types.errors import Failure
-    from yume_shim.types.events import ApprovalAsked, QuestionWithdrawn, SessionInfo, ToolFinished, TurnEnded
+    from yume_shim.types.events import (
+        ApprovalAsked,
+        SessionInfo,
+        ToolFinished,
+        TurnEnded,
+    )
     from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.models import Usage
     from yume_shim.types.permission_records import PermissionUpdate
+    from yume_shim.types.side_events import QuestionWithdrawn
     from yume_shim.types.tasks import TaskOrigin
 
     SystemEvent = (

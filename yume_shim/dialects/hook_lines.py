@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from yume_shim.dialects.records.flat_records import HookLine, WarningLine
 from yume_shim.dialects.records.nested_system_records import HookResponseLine, HookStartedLine, InformationalLine
-from yume_shim.types.events import HookEnded, HookNotice, HookStarted
+from yume_shim.types.side_events import HookEnded, HookNotice, HookStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
+    from yume_shim.types.side_events import HookEvent
 
 MAX_SHOWN = 20_000
 """Characters of a hook's output in its line."""
 
 
-def nested_hook_line(event: HookStarted | HookEnded | HookNotice, parent: str | None, session: str, uuid: str) -> Json:
+def nested_hook_line(event: HookEvent, parent: str | None, session: str, uuid: str) -> Json:
     """`hook_started`, `hook_response` or `informational`."""
     match event:
         case HookStarted():
@@ -50,7 +51,7 @@ def nested_hook_line(event: HookStarted | HookEnded | HookNotice, parent: str | 
             )
 
 
-def flat_hook_line(event: HookStarted | HookEnded | HookNotice) -> Json:
+def flat_hook_line(event: HookEvent) -> Json:
     """`system/hook`, or `system/warning` for a message."""
     match event:
         case HookStarted():

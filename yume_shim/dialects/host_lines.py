@@ -7,16 +7,8 @@ from yume_shim.dialects.records.shared_records import ControlFailure, ControlRes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
-    from yume_shim.types.events import (
-        ControlAnswered,
-        ElicitationAsked,
-        HookAsked,
-        PermitAsked,
-        ServerMessage,
-        TrustAsked,
-    )
-
-    Question = ServerMessage | ElicitationAsked | HookAsked | TrustAsked | PermitAsked
+    from yume_shim.types.events import ControlAnswered
+    from yume_shim.types.side_events import Question
 
 
 def control_response(event: ControlAnswered) -> Json:
@@ -38,7 +30,12 @@ def question_line(event: Question) -> Json:
         RequestPermit,
         TrustFolder,
     )
-    from yume_shim.types.events import HookAsked, PermitAsked, ServerMessage, TrustAsked
+    from yume_shim.types.side_events import (
+        HookAsked,
+        PermitAsked,
+        ServerMessage,
+        TrustAsked,
+    )
 
     if isinstance(event, TrustAsked):
         question = TrustFolder(cwd=event.cwd, left_out=list(event.left_out))  # type: ignore[arg-type]  # LeftOut.line

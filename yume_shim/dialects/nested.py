@@ -43,14 +43,8 @@ from yume_shim.types.events import (
     Compacting,
     ContextMeasured,
     ControlAnswered,
-    ElicitationAsked,
     EntriesWritten,
     FactNoted,
-    FileAsked,
-    HookAsked,
-    HookEnded,
-    HookNotice,
-    HookStarted,
     InputRejected,
     Interrupted,
     LimitsReported,
@@ -61,11 +55,9 @@ from yume_shim.types.events import (
     NoteAdded,
     Notice,
     PartialKept,
-    PermitAsked,
     Pong,
     PromptTaken,
     PromptWithdrawn,
-    QuestionWithdrawn,
     RequestStarted,
     ResponseDropped,
     ResponseEnded,
@@ -73,18 +65,12 @@ from yume_shim.types.events import (
     ResponseStarted,
     ResumeFailed,
     Retrying,
-    ServerMessage,
     ServersChanged,
     SessionChanged,
     SessionEnding,
     SessionReady,
     StartFailed,
     StateChanged,
-    TaskNotification,
-    TaskProgress,
-    TasksChanged,
-    TaskStarted,
-    TaskUpdated,
     TitleChanged,
     TodosChanged,
     ToolFinished,
@@ -92,7 +78,6 @@ from yume_shim.types.events import (
     ToolProgress,
     ToolQueued,
     ToolStarted,
-    TrustAsked,
     TurnEnded,
     TurnFailed,
     TurnStarted,
@@ -104,7 +89,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    from yume_shim.dialects.host_lines import Question
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import Event, ModelUsage, SessionInfo, Tagged
     from yume_shim.types.ports import Ids
@@ -190,13 +174,7 @@ class NestedDialect:
                 return [self._lifecycle(event.uuid, "cancelled")]
             case (
                 ApprovalAsked()
-                | ServerMessage()
-                | ElicitationAsked()
-                | HookAsked()
-                | TrustAsked()
-                | PermitAsked()
                 | ApprovalWithdrawn()
-                | QuestionWithdrawn()
                 | ControlAnswered()
                 | LineEchoed()
                 | EntriesWritten()
@@ -204,11 +182,9 @@ class NestedDialect:
                 | Pong()
             ):
                 return [self._host_line(event, tagged)]
-            case HookStarted() | HookEnded() | HookNotice() | CommandsChanged() | TitleChanged() | LimitsReported():
+            case CommandsChanged() | TitleChanged() | LimitsReported():
                 return [self._extension_line(event, tagged)]
-            case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
-                return [self._task_line(event, tagged)]
-            case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged() | FileAsked():
+            case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
                 return []
             case ToolQueued() | ToolOutputAdded() | TodosChanged() | ContextMeasured() | FactNoted():
                 return []  # for flat hosts
@@ -228,40 +204,25 @@ class NestedDialect:
                 | ToolProgress()
             ):
                 return self._system(event, tagged)
+            case _:
+                from yume_shim.dialects.nested_side_lines import side_lines
 
-    def _task_line(
-        self, event: TaskStarted | TaskUpdated | TaskProgress | TaskNotification | TasksChanged, tagged: Tagged
-    ) -> Json:
-        from yume_shim.dialects.task_lines import nested_task_line
-
-        if isinstance(event, TaskNotification):
-            self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
-        return nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)
+                return side_lines(event, tagged, self._messages.session_id, self._answers)
 
     def _host_line(
         self,
-        event: ApprovalAsked
-        | Question
-        | ApprovalWithdrawn
-        | QuestionWithdrawn
-        | ControlAnswered
-        | LineEchoed
-        | EntriesWritten
-        | ResumeFailed
-        | Pong,
+        event: ApprovalAsked | ApprovalWithdrawn | ControlAnswered | LineEchoed | EntriesWritten | ResumeFailed | Pong,
         tagged: Tagged,
     ) -> Json:
-        """A question or an answer to the host."""
-        from yume_shim.dialects.host_lines import control_response, question_line
-
+        """A question about a call, or an answer to the host."""
         match event:
             case ApprovalAsked():
                 return ask_line(event, None if tagged.child is None else tagged.child.agent_id)
-            case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked() | PermitAsked():
-                return question_line(event)
-            case ApprovalWithdrawn() | QuestionWithdrawn():
+            case ApprovalWithdrawn():
                 return ControlCancel(request_id=event.ask_id)
             case ControlAnswered():
+                from yume_shim.dialects.host_lines import control_response
+
                 return control_response(event)
             case LineEchoed():
                 return echo(event.line)
@@ -276,7 +237,7 @@ class NestedDialect:
 
     def _extension_line(
         self,
-        event: HookStarted | HookEnded | HookNotice | CommandsChanged | TitleChanged | LimitsReported,
+        event: CommandsChanged | TitleChanged | LimitsReported,
         tagged: Tagged,
     ) -> Json:
         session = self._messages.session_id
@@ -288,13 +249,9 @@ class NestedDialect:
             from yume_shim.dialects.records.nested_system_records import SessionTitleLine
 
             return SessionTitleLine(title=event.title, session_id=session, uuid=tagged.uuid)
-        if isinstance(event, CommandsChanged):
-            from yume_shim.dialects.records.nested_system_records import CommandsChangedLine
+        from yume_shim.dialects.records.nested_system_records import CommandsChangedLine
 
-            return CommandsChangedLine(commands=list(event.commands), session_id=session, uuid=tagged.uuid)
-        from yume_shim.dialects.hook_lines import nested_hook_line
-
-        return nested_hook_line(event, tagged.parent_call_id, session, tagged.uuid)
+        return CommandsChangedLine(commands=list(event.commands), session_id=session, uuid=tagged.uuid)
 
     def _command_done(self, event: LocalCommandDone, tagged: Tagged) -> Json:
         if event.failure is not None:

@@ -16,15 +16,13 @@ from yume_shim.types.events import (
     ResponseDropped,
     ResponseEnded,
     ResponseStarted,
-    TaskNotification,
-    TaskStarted,
-    TaskUpdated,
     ToolFinished,
     ToolProgress,
     ToolStarted,
     TurnEnded,
     TurnStarted,
 )
+from yume_shim.types.side_events import TaskNotification, TaskStarted, TaskUpdated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from yume_shim.dialects.results import budget, error_text
-from yume_shim.types.events import SUCCESSES, Interrupted, SessionEnding, TaskStarted, TurnEnded
+from yume_shim.types.events import (
+    SUCCESSES,
+    Interrupted,
+    SessionEnding,
+    TurnEnded,
+)
+from yume_shim.types.side_events import TaskStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

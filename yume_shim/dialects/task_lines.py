@@ -22,16 +22,21 @@ from yume_shim.dialects.records.task_records import (
     TaskUpdatedLine,
     Updated,
 )
-from yume_shim.types.events import TaskNotification, TaskProgress, TasksChanged, TaskStarted, TaskUpdated
+from yume_shim.types.side_events import (
+    TaskNotification,
+    TaskProgress,
+    TasksChanged,
+    TaskStarted,
+    TaskUpdated,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.side_events import TaskEvent
     from yume_shim.types.tasks import TaskUsage
-
-    TaskEvent = TaskStarted | TaskUpdated | TaskProgress | TaskNotification | TasksChanged
 
 _NESTED: dict[type, Any] = {
     TaskStarted: TaskStartedLine,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import Event
     from yume_shim.types.models import ModelSpec, Request
     from yume_shim.types.ports import Cancel
-    from yume_shim.types.side_events import Trigger
+    from yume_shim.types.session_events import Trigger
 
     Build = Callable[[tuple[Message, ...], int], Request]
     """(messages, longest answer) -> a request that calls no tools."""

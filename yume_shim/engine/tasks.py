@@ -10,7 +10,13 @@ import time
 
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.types.errors import Cancelled
-from yume_shim.types.events import TaskNotification, TaskProgress, TasksChanged, TaskStarted, TaskUpdated
+from yume_shim.types.side_events import (
+    TaskNotification,
+    TaskProgress,
+    TasksChanged,
+    TaskStarted,
+    TaskUpdated,
+)
 from yume_shim.types.tasks import TaskEnd, TaskFacts, TaskNotice
 from yume_shim.types.value import replace
 

@@ -46,7 +46,7 @@ READY = (
     "yume_shim.types.noted_facts",
     "yume_shim.types.live_events",
     "yume_shim.types.model_events",
-    "yume_shim.types.side_events",
+    "yume_shim.types.session_events",
     "yume_shim.types.events",
     "yume_shim.host.event_output",
     "yume_shim.host.log",
@@ -213,6 +213,7 @@ READY_OF: dict[str, tuple[str, ...]] = {
     "text": (
         "yume_shim.dialects.records.result_records",
         "yume_shim.dialects.results",
+        "yume_shim.types.side_events",
         "yume_shim.dialects.plain",
         "yume_shim.types.agent_offer",
     ),

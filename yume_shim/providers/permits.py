@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from yume_shim.providers.wire.failures import failure_cancelled
 from yume_shim.types.errors import Cancelled
-from yume_shim.types.events import PermitAsked, QuestionWithdrawn, ResponseFailed
+from yume_shim.types.events import ResponseFailed
 from yume_shim.types.host_reply import NO_LIMIT
+from yume_shim.types.side_events import PermitAsked, QuestionWithdrawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from yume_shim.types.events import (
     ResponseEnded,
     ResponseStarted,
     Retrying,
-    TaskNotification,
     ToolFinished,
     ToolStarted,
     TurnEnded,
@@ -28,6 +27,7 @@ from yume_shim.types.events import (
 )
 from yume_shim.types.models import Usage
 from yume_shim.types.noted_facts import RequestGivenUp, UsageBooked
+from yume_shim.types.side_events import TaskNotification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """All events, as frozen values. Dialects print them, the store writes them; nothing else is printed.
 
-The engine's events are defined here. A provider's decoder emits those of `model_events.py`; those of `side_events.py`
-happen beside the model's turns; those of `host_events.py` answer the host. All are imported from here.
+The engine's events are defined here. A provider's decoder emits those of `model_events.py`; `session_events.py` has
+those that happen beside the model's turns, `host_events.py` those that answer the host. All are imported from here, but
+for those of `side_events.py`, which a plain turn does not load.
 """
 
 from __future__ import annotations
@@ -34,29 +35,14 @@ from yume_shim.types.model_events import ResponseFailed as ResponseFailed
 from yume_shim.types.model_events import ResponseStarted as ResponseStarted
 from yume_shim.types.models import Usage
 from yume_shim.types.noted_facts import FactNoted as FactNoted
-from yume_shim.types.side_events import CommandsChanged as CommandsChanged
-from yume_shim.types.side_events import Compacted as Compacted
-from yume_shim.types.side_events import CompactEnded as CompactEnded
-from yume_shim.types.side_events import Compacting as Compacting
-from yume_shim.types.side_events import ElicitationAsked as ElicitationAsked
-from yume_shim.types.side_events import FileAsked as FileAsked
-from yume_shim.types.side_events import HookAsked as HookAsked
-from yume_shim.types.side_events import HookEnded as HookEnded
-from yume_shim.types.side_events import HookNotice as HookNotice
-from yume_shim.types.side_events import HookStarted as HookStarted
-from yume_shim.types.side_events import LocalCommandDone as LocalCommandDone
-from yume_shim.types.side_events import PermitAsked as PermitAsked
-from yume_shim.types.side_events import QuestionWithdrawn as QuestionWithdrawn
-from yume_shim.types.side_events import ServerMessage as ServerMessage
-from yume_shim.types.side_events import ServersChanged as ServersChanged
-from yume_shim.types.side_events import SessionEnding as SessionEnding
-from yume_shim.types.side_events import TaskNotification as TaskNotification
-from yume_shim.types.side_events import TaskProgress as TaskProgress
-from yume_shim.types.side_events import TasksChanged as TasksChanged
-from yume_shim.types.side_events import TaskStarted as TaskStarted
-from yume_shim.types.side_events import TaskUpdated as TaskUpdated
-from yume_shim.types.side_events import TitleChanged as TitleChanged
-from yume_shim.types.side_events import TrustAsked as TrustAsked
+from yume_shim.types.session_events import CommandsChanged as CommandsChanged
+from yume_shim.types.session_events import Compacted as Compacted
+from yume_shim.types.session_events import CompactEnded as CompactEnded
+from yume_shim.types.session_events import Compacting as Compacting
+from yume_shim.types.session_events import LocalCommandDone as LocalCommandDone
+from yume_shim.types.session_events import ServersChanged as ServersChanged
+from yume_shim.types.session_events import SessionEnding as SessionEnding
+from yume_shim.types.session_events import TitleChanged as TitleChanged
 from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
@@ -68,6 +54,7 @@ if TYPE_CHECKING:
     from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.model_events import DeltaKind as DeltaKind
     from yume_shim.types.permission_records import PermissionUpdate
+    from yume_shim.types.side_events import SideEvent
     from yume_shim.types.tasks import TaskOrigin
 
     Outcome = Literal[
@@ -362,58 +349,44 @@ class TurnEnded(Value):
         return bool(self.local_command) and self.failure is not None
 
 
-EngineEvent = (
-    SessionReady
-    | PromptTaken
-    | TurnStarted
-    | RequestStarted
-    | Retrying
-    | ResponseDropped
-    | PartialKept
-    | NoteAdded
-    | ToolQueued
-    | ToolStarted
-    | ToolOutputAdded
-    | TodosChanged
-    | ContextMeasured
-    | ToolProgress
-    | CallDenied
-    | ApprovalAsked
-    | ApprovalWithdrawn
-    | ToolFinished
-    | ModeChanged
-    | ModelChanged
-    | SessionChanged
-    | StateChanged
-    | PromptWithdrawn
-    | Interrupted
-    | TurnFailed
-    | TurnEnded
-    | Compacting
-    | CompactEnded
-    | Compacted
-    | LocalCommandDone
-    | SessionEnding
-    | TaskStarted
-    | TaskUpdated
-    | TaskProgress
-    | TaskNotification
-    | TasksChanged
-    | ServerMessage
-    | ElicitationAsked
-    | TrustAsked
-    | PermitAsked
-    | FileAsked
-    | ServersChanged
-    | CommandsChanged
-    | TitleChanged
-    | HookAsked
-    | QuestionWithdrawn
-    | HookStarted
-    | HookEnded
-    | HookNotice
-)
-Event = ModelEvent | EngineEvent | HostEvent | FactNoted
+if TYPE_CHECKING:
+    EngineEvent = (
+        SessionReady
+        | PromptTaken
+        | TurnStarted
+        | RequestStarted
+        | Retrying
+        | ResponseDropped
+        | PartialKept
+        | NoteAdded
+        | ToolQueued
+        | ToolStarted
+        | ToolOutputAdded
+        | TodosChanged
+        | ContextMeasured
+        | ToolProgress
+        | CallDenied
+        | ApprovalAsked
+        | ApprovalWithdrawn
+        | ToolFinished
+        | ModeChanged
+        | ModelChanged
+        | SessionChanged
+        | StateChanged
+        | PromptWithdrawn
+        | Interrupted
+        | TurnFailed
+        | TurnEnded
+        | Compacting
+        | CompactEnded
+        | Compacted
+        | LocalCommandDone
+        | SessionEnding
+        | ServersChanged
+        | CommandsChanged
+        | TitleChanged
+    )
+    Event = ModelEvent | EngineEvent | HostEvent | FactNoted | SideEvent
 
 
 class Tagged(Value):

@@ -4,7 +4,7 @@ schema."""
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acp.schema import RequestPermissionRequest, SessionNotification
 from hypothesis import given, settings
@@ -20,9 +20,6 @@ from yume_shim.types.events import (
     ApprovalAsked,
     ApprovalWithdrawn,
     CommandsChanged,
-    ElicitationAsked,
-    Event,
-    FileAsked,
     LocalCommandDone,
     ModeChanged,
     ModelChanged,
@@ -33,6 +30,10 @@ from yume_shim.types.events import (
     ToolStarted,
 )
 from yume_shim.types.permission_records import AddRules, PermissionRule, SetMode
+from yume_shim.types.side_events import ElicitationAsked, FileAsked
+
+if TYPE_CHECKING:
+    from yume_shim.types.events import Event
 
 CWD = os.path.abspath("/w")
 HOSTS = os.path.abspath("/etc/hosts")

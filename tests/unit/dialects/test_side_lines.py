@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.helpers.fakes import FakeIds
@@ -10,23 +12,28 @@ from yume_shim.dialects.flat import FlatDialect
 from yume_shim.dialects.nested import NestedDialect
 from yume_shim.dialects.records.index import FLAT, NESTED
 from yume_shim.types.events import (
-    Event,
     PromptWithdrawn,
     SessionEnding,
     SessionInfo,
     StateChanged,
     Tagged,
+    TurnStarted,
+)
+from yume_shim.types.side_events import (
     TaskNotification,
     TaskProgress,
     TasksChanged,
     TaskStarted,
     TaskUpdated,
-    TurnStarted,
 )
 from yume_shim.types.tasks import TaskEnd, TaskFacts, TaskOrigin, TaskUsage
 
 FACTS = TaskFacts("bash_1", "r1", "local_bash", "wait", "c1")
 AGENT = TaskFacts("a1", "r2", "local_agent", "look", "c2", "helper", "Look here", 2, "a0")
+
+if TYPE_CHECKING:
+    from yume_shim.types.events import Event
+
 USAGE = {"total_tokens": 15, "tool_uses": 1, "duration_ms": 500}
 
 CASES: list[tuple[Event, dict[str, object], bool]] = [

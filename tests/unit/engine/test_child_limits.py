@@ -19,14 +19,16 @@ from yume_shim.types.child import Child
 from yume_shim.types.child_texts import message_text
 from yume_shim.types.children import ChildRequest
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.events import Event, ResponseEnded, TaskNotification, TaskProgress, TaskStarted, ToolFinished
+from yume_shim.types.events import ResponseEnded, ToolFinished
 from yume_shim.types.models import ToolSpec
+from yume_shim.types.side_events import TaskNotification, TaskProgress, TaskStarted
 from yume_shim.types.tasks import TaskFacts
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from yume_shim.types.events import Event
     from yume_shim.types.ports import Cancel
 
 

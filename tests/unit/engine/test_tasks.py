@@ -21,15 +21,17 @@ from yume_shim.types.events import (
     Notice,
     PromptTaken,
     SessionEnding,
+    TurnEnded,
+    TurnStarted,
+)
+from yume_shim.types.settings import Timeouts
+from yume_shim.types.side_events import (
     TaskNotification,
     TaskProgress,
     TasksChanged,
     TaskStarted,
     TaskUpdated,
-    TurnEnded,
-    TurnStarted,
 )
-from yume_shim.types.settings import Timeouts
 from yume_shim.types.tasks import TaskEnd, TaskFacts, TaskNotice, TaskOrigin, TaskUsage
 from yume_shim.types.value import replace
 

@@ -10,10 +10,11 @@ import pytest
 from yume_shim.host.control import ControlResponder, ReplyThen, initialize_body
 from yume_shim.types.commands import ControlAsk
 from yume_shim.types.errors import BadLine
-from yume_shim.types.events import ControlAnswered, Event, SessionInfo
+from yume_shim.types.events import ControlAnswered, SessionInfo
 
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
+    from yume_shim.types.events import Event
 
 
 class Recorder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.text import codec
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.events import FileAsked, QuestionWithdrawn
+from yume_shim.types.side_events import FileAsked, QuestionWithdrawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

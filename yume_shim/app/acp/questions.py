@@ -13,8 +13,9 @@ from yume_shim.dialects.acp_state import (
     lasting_updates,
 )
 from yume_shim.gate.approvals import REMEMBER
-from yume_shim.types.events import (
-    ApprovalAsked,
+from yume_shim.types.events import ApprovalAsked
+from yume_shim.types.host_reply import HostReply
+from yume_shim.types.side_events import (
     ElicitationAsked,
     FileAsked,
     HookAsked,
@@ -22,7 +23,6 @@ from yume_shim.types.events import (
     ServerMessage,
     TrustAsked,
 )
-from yume_shim.types.host_reply import HostReply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

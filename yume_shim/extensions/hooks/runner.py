@@ -11,7 +11,14 @@ from yume_shim.extensions.hooks.specs import GUARDS
 from yume_shim.text import codec
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import ABANDONED, Abandoned, Cancelled
-from yume_shim.types.events import HookAsked, HookEnded, HookNotice, HookStarted, Notice, QuestionWithdrawn
+from yume_shim.types.events import Notice
+from yume_shim.types.side_events import (
+    HookAsked,
+    HookEnded,
+    HookNotice,
+    HookStarted,
+    QuestionWithdrawn,
+)
 from yume_shim.types.value import Value
 
 TYPE_CHECKING = False

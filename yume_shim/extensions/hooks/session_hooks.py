@@ -9,8 +9,8 @@ from yume_shim.extensions.hooks.combined import Combined
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.calls import AfterCall, BatchVerdict, BeforeCall, PromptVerdict, StopVerdict
 from yume_shim.types.errors import Cancelled
-from yume_shim.types.events import HookNotice
 from yume_shim.types.outputs import Decision
+from yume_shim.types.side_events import HookNotice
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 
 from yume_shim.extensions.mcp.errors import CLOSED, ServerGone
-from yume_shim.types.events import ServerMessage
+from yume_shim.types.side_events import ServerMessage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

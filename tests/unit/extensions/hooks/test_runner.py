@@ -23,10 +23,16 @@ from yume_shim.system.orphan_watcher import OrphanWatcher
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.calls import ModelSwitch, PreparedCall
 from yume_shim.types.errors import Cancelled, Failure, ToolFailed
-from yume_shim.types.events import HookAsked, HookEnded, HookNotice, HookStarted, QuestionWithdrawn
 from yume_shim.types.host_reply import HostReply
 from yume_shim.types.models import ToolSpec
 from yume_shim.types.settings import HookSettings
+from yume_shim.types.side_events import (
+    HookAsked,
+    HookEnded,
+    HookNotice,
+    HookStarted,
+    QuestionWithdrawn,
+)
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:

@@ -15,8 +15,13 @@ from yume_shim.engine.tasks import Tasks
 from yume_shim.tools import task_output
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.events import TaskNotification, TasksChanged, TaskStarted, TaskUpdated
 from yume_shim.types.settings import Settings
+from yume_shim.types.side_events import (
+    TaskNotification,
+    TasksChanged,
+    TaskStarted,
+    TaskUpdated,
+)
 from yume_shim.types.tasks import TaskEnd, TaskFacts, TaskNotice
 
 if TYPE_CHECKING:
