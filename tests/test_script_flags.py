@@ -78,6 +78,7 @@ def end(outcome: str, kind: str = "", **more: Any) -> TurnEnded:
         (end("success", denials=(Denial("Write", "c", {}),)), ("denied",), "denied"),
         (end("success", stop_reason="max_tokens"), ("denied",), ""),
         (end("success", stop_reason="max_tokens"), ("truncated",), "truncated"),
+        (end("success", stop_reason="incomplete"), ("truncated",), "truncated"),  # OpenAI, without a reason
         (end("success", stop_reason="refusal"), FAIL_ON, "refused"),
     ],
 )

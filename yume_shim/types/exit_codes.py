@@ -74,7 +74,7 @@ _RUN_KINDS: Mapping[str, Cause] = {
 }
 """Of the kinds of errors in the rows of `yume-shim batch`."""
 STOP_PROBLEMS: Mapping[str, Failing] = {
-    **dict.fromkeys(("max_tokens", "model_context_window_exceeded", "length"), "truncated"),
+    **dict.fromkeys(("max_tokens", "model_context_window_exceeded", "length", "incomplete"), "truncated"),
     **dict.fromkeys(("refusal", "content_filter"), "refused"),
 }
 """Stop reasons of answers that are no error but perhaps not what was wanted."""
