@@ -10,10 +10,10 @@ MAX_HELD = 65_536
 """Characters that are held back at most, and of the earlier text that are compared."""
 MIN_END = 16
 """A repetition of the end of the text has at least so many characters; a shorter one may be chance."""
-MIN_WHOLE = 8
-"""The same for a repetition of the whole text."""
 MIN_DIFFERENT = 5
 """Different letters and digits in a repetition: rulers and rows of zeros do repeat in a text."""
+MIN_LETTERS = 3
+"""Different letters in a repetition of the whole text. Few answers go on with all that there is, as `ha ha` does."""
 
 
 class ContinuationJoiner:
@@ -27,7 +27,10 @@ class ContinuationJoiner:
         """White space before the first other character."""
         self._at = 0
         """Where the held text occurs in the earlier text; earlier places are excluded."""
-        self.open = _could_repeat(self._shown)
+        self._again = (
+            self._whole and len({character for character in self._shown if character.isalpha()}) >= MIN_LETTERS
+        )
+        self.open = self._again or _could_repeat(self._shown)
         """Is text still held back, or may it be?"""
 
     def feed(self, piece: str) -> str:
@@ -56,8 +59,11 @@ class ContinuationJoiner:
 
     def _repeated(self, held: str) -> int:
         """How many characters at the start of `held` repeat the end of the earlier text: the longest such part."""
-        shown, first = self._shown, held[:MIN_WHOLE]
-        if len(first) < MIN_WHOLE:
+        shown, first = self._shown, held[:MIN_END]
+        whole = shown.lstrip()
+        if self._again and held.startswith(whole):
+            return len(whole)
+        if len(first) < MIN_END:
             return 0
         at = shown.find(first, max(0, len(shown) - len(held)))
         while at >= 0:
@@ -69,8 +75,6 @@ class ContinuationJoiner:
 
     def _counts(self, at: int, size: int) -> bool:
         shown = self._shown
-        if at == 0 and self._whole:
-            return size >= MIN_WHOLE and _could_repeat(shown)
         starts_word = at == 0 or not (shown[at - 1].isalnum() and shown[at].isalnum())
         return size >= MIN_END and starts_word and _could_repeat(shown[at:])
 

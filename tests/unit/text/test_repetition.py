@@ -57,6 +57,15 @@ def test_short_overlaps_are_not_repetitions(data: st.DataObject, end: str) -> No
     assert joined(shown, [continuation]) == continuation
 
 
+@given(st.data())
+def test_a_short_text_is_not_begun_twice(data: st.DataObject) -> None:
+    """A connection that breaks after the first piece, and a model that begins anew."""
+    for shown, answer in (("The", "The end."), ("\n\nOne, ", "One, two."), ("こんに", "こんにちは")):
+        assert shown + joined(shown, data.draw(cut_up(answer))) == shown[: len(shown) - len(shown.lstrip())] + answer
+    for shown, more in (("#", "# Title"), ("1", "10"), ("ha ", "ha ha"), ("The", " end"), ("a, ", "a, b")):
+        assert joined(shown, data.draw(cut_up(more))) == more
+
+
 def test_rows_that_repeat_in_a_text_stay() -> None:
     for row in ("0 0 0 0 0 0 0 0 0 0 0\n", "|-----|-----|-----|-----|\n", "        }\n        }\n"):
         assert joined(PROSE + row, [row]) == row
