@@ -32,6 +32,9 @@ MAX_BLOCKS = 2_000
 MAX_ODD_NAME = 200
 """Characters that are kept of an id or a name that is no text."""
 
+_KINDS: dict[type, DeltaKind] = {Thinking: "thinking", ToolCall: "json"}
+"""Of the content of blocks that are not text."""
+
 
 class _Slot:
     """One block under construction."""
@@ -156,7 +159,7 @@ class Assembler:
         rest = slot.joiner.finish() if slot.joiner is not None and not slot.done else ""
         if not rest:
             return []
-        kind: DeltaKind = "thinking" if isinstance(slot.first, Thinking) else "text"
+        kind: DeltaKind = _KINDS.get(type(slot.first), "text")
         slot.pieces.append(rest)
         if slot.shown:
             return [BlockDelta(slot.index, kind, rest)]
@@ -199,7 +202,7 @@ class Assembler:
 
 def _whole_characters(slot: _Slot, kind: DeltaKind, text: str) -> str:
     """A character beyond the basic plane may come as two escaped halves, in two pieces."""
-    if kind not in ("text", "thinking"):
+    if kind == "signature":
         return text
     if slot.joiner is None:
         slot.joiner = SurrogateJoiner()

@@ -36,6 +36,19 @@ def test_a_lone_half_is_replaced_at_the_end() -> None:
         ]
 
 
+def test_halves_in_arguments_are_joined_and_lone_ones_replaced() -> None:
+    """Servers cut strings at UTF-16 units: the input of the call must be what its pieces show."""
+    blocks = Assembler("api")
+    events = blocks.start("a", ToolCall("1", "A", {}))
+    for text in ('{"x":"1' + HIGH, LOW + "2\\ud83d", '\\ude00"}' + HIGH):
+        events += blocks.delta("a", "json", text)
+    events += blocks.end("a")
+    pieces = ['{"x":"1', WHOLE + "2\\ud83d", '\\ude00"}', "\ufffd"]
+    assert events[1:-1] == [BlockDelta(0, "json", text) for text in pieces]
+    assert isinstance(end := events[-1], BlockEnded)
+    assert end.block == ToolCall("1", "A", {}, "".join(pieces))
+
+
 def test_blocks_that_start_early_are_held_back() -> None:
     blocks = Assembler("api")
     events = blocks.start("a", ToolCall("1", "A", {}))
