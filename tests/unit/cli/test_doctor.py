@@ -304,6 +304,20 @@ def test_the_folder_of_sessions(tmp_path: Path) -> None:
     assert disk.name == "disk"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX terminals")
+def test_a_server_that_hangs_is_named_while_it_is_waited_for(tmp_path: Path) -> None:
+    from tests.helpers.terminals import Terminal
+
+    servers = {"mcpServers": {"stuck": {"command": sys.executable, "args": ["-c", "input()"]}}}
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / ".claude.json").write_text(json.dumps(servers))
+    env = child.clean_environment(tmp_path, ANTHROPIC_API_KEY=KEY, MCP_TIMEOUT="500")
+    with Terminal(["doctor"], cwd=tmp_path, env=env, on=(0, 2)) as terminal:
+        assert terminal.end() == 1
+    assert terminal.seen == "Starting the MCP servers: stuck …\n"
+    assert "✗ stuck " in terminal.piped.decode()
+
+
 def test_output_for_people_and_programs() -> None:
     lines = [Line("A", "one", "ok", "x\x1b[2J"), Line("B", "two", "wrong", "broken", "mend it")]
     assert as_text(lines, "done").splitlines()[2:] == [

@@ -11,6 +11,7 @@ from yume_shim.cli.doctor.line import Line, as_json, as_text, is_fine
 from yume_shim.cli.doctor.machine import install_lines, program_lines
 from yume_shim.config.build import build_settings
 from yume_shim.config.setting_sources import SettingSources, working_folder
+from yume_shim.host.descriptors import is_terminal
 from yume_shim.host.log import Log
 from yume_shim.types.errors import BadInvocation
 
@@ -108,7 +109,14 @@ def _model_lines(settings: Settings, model: str, provider: str, live: bool) -> I
     yield from facts.lines()
     yield from facts.key_lines()
     if live:
+        _tell_person("Asking the endpoints …")
         yield from facts.live_lines()
+
+
+def _tell_person(text: str) -> None:
+    """What takes a while, on a terminal: all lines are printed together, at the end."""
+    if is_terminal(2):
+        os.write(2, f"{text}\n".encode("utf-8", "replace"))
 
 
 def _server_lines(settings: Settings) -> Iterator[Line]:
@@ -120,6 +128,10 @@ def _server_lines(settings: Settings) -> Iterator[Line]:
     from yume_shim.app.mcp_check import check_servers
     from yume_shim.cli.mcp_words import one_line, state_words
 
+    if settings.mcp.servers:
+        _tell_person(
+            f"Starting the MCP servers: {', '.join(one_line(server.name) for server in settings.mcp.servers)} …"
+        )
     states = check_servers(settings.mcp.servers, settings)
     for item in held:
         managed = ("failed", "managed settings do not admit it")
