@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 GREPS = ("grep", "egrep", "fgrep")
 SEARCHERS = (*GREPS, "rg", "rgrep", "ugrep", "ug", "ag", "ack")
 """Commands whose first operand is a pattern, unless a flag gives it."""
-_VALUES = dict.fromkeys(GREPS, "ABCDdefm")
+_GREP_VALUES = "ABCDdefm"
 _OTHER_VALUES = "ABCDEGMTdefgjmrt"
 """Flags whose value is attached, or the next word; those of other searchers that may have one."""
 _GREP_LONG = word_set(
@@ -67,6 +67,6 @@ def _flag(name: str, text: str) -> tuple[bool, bool]:
         gives = long == "--files" or "--regexp".startswith(long) or "--file".startswith(long)
         may_take = any(known.startswith(long) for known in _GREP_LONG) if name in GREPS else long not in _PLAIN_LONG
         return gives and len(long) > 3, may_take and not equals
-    values = _VALUES.get(name, _OTHER_VALUES)
+    values = _GREP_VALUES if name in GREPS else _OTHER_VALUES
     place = next((place for place, letter in enumerate(text) if place and letter in values), 0)
     return place > 0 and text[place] in "ef", 0 < place == len(text) - 1

@@ -78,7 +78,7 @@ def run(home: Path, api: str, words: int, counted: Json | None, times: int = 1) 
         env = child.clean_environment(home)
         for _ in range(times):
             argv = ["-p", "--model", "there/m", "--autocompact", "12000", "--tools", "Read"]
-            prompt = [{"!raw": "word " * words}, {"!eof": True}]  # longer than a command line of Windows
+            prompt: list[Json] = [{"!raw": "word " * words}, {"!eof": True}]  # longer than a command line of Windows
             ended = child.run(argv, prompt, cwd=home, env=env)
             assert (ended.code, ended.stdout) == (0, b"Hi.\n"), ended.stderr
         return server.requests
