@@ -251,6 +251,28 @@ def test_budget_and_deadline_leave_the_rest_for_later(tmp_path: Path) -> None:
     assert [row["id"] for row in desk.rows()] == [f"t{n}" for n in range(8)]
 
 
+def test_a_task_leaves_nothing_to_the_next_one(tmp_path: Path) -> None:
+    """They share a process, but neither its shell's folder, nor a chosen model, nor commands in the background."""
+    sleeping = call("Bash", command="sleep 600", description="wait", run_in_background=True)
+    rows = [{"id": name, "prompt": f"Say {name}"} for name in ("cd", "pwd", "sleep")]
+    desk = Desk(
+        tmp_path,
+        *rows,
+        {"id": "model", "prompt": "/model openai/gpt-5.4"},
+        {"id": "last", "prompt": "Say last"},
+        cd=[[call("Bash", command="cd sub", description="go")], [say("Done.")]],
+        pwd=[[call("Bash", command="pwd", description="look")], [say("Done.")]],
+        sleep=[[sleeping], [say("Done.")]],
+    )
+    (tmp_path / "sub").mkdir()
+    code, stderr = desk.run("-j", "1", "--", "--allowedTools", "Bash", "--model", "sonnet")
+    assert code == 0, stderr
+    seen = [json.dumps(request.json()) for request in desk.model.requests if b'"pwd"' in request.body]
+    assert str(tmp_path) in seen[-1]
+    assert str(tmp_path / "sub") not in seen[-1]
+    assert "gpt" not in desk.rows()[-1]["model"]
+
+
 def test_the_budget_ends_tasks_that_go_on_and_counts_their_agents(tmp_path: Path) -> None:
     looks = [[call("Glob", pattern="*.no")] for _ in range(20)]
     child = [call("Agent", description="d", prompt="Say child", subagent_type="general-purpose")]

@@ -137,6 +137,7 @@ class Program:
             preview=self._tools.preview,
             save_rules=startup.save_rules,
             checkpoints=self._tools.checkpoints,
+            forget_tools=self._tools.forget,
             tasks=self._tasks.get,
             open_tasks=self._tasks.open,
             open_child=self._open_child,

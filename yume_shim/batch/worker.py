@@ -123,6 +123,9 @@ class Worker:
         for line in _with_id(task.lines, turn.prompt):
             process.send(line)
         self._listen(process, task, turn, started)
+        if turn.left_running or _is_command(task):  # a command such as /model counts for what follows
+            self._process = self._group = None
+            process.kill()
 
     def _process_for(self, task: Task) -> ShimProcess:
         """A process with an empty conversation and the task's flags and folder. Raises ProcessEnded, OSError."""
@@ -219,6 +222,8 @@ class Turn:
         """What it has cost so far, its agents included."""
         self.refused = False
         """A request of it was not permitted."""
+        self.left_running: set[str] = set()
+        """Background commands and agents that have not ended."""
         self._spent_before: float | None = None
         self._fits_schema = fits_schema
         self._result: Json = {}
@@ -232,6 +237,10 @@ class Turn:
                 self.tokens += sum(line.get(name, 0) for name in USAGE)  # reasoning is a part of the output
             case "error", _:
                 self._said = line
+            case "system", "task_started":
+                self.left_running.add(str(line.get("task_id")))
+            case "system", "task_notification":
+                self.left_running.discard(str(line.get("task_id")))
             case "system", "error":
                 self.error = {"kind": "start", "message": str(line.get("message", ""))}
             case "result", _ if line.get("prompt_id") == self.prompt:
@@ -312,6 +321,12 @@ def new_uuid() -> str:
     """A random UUID; `import uuid` would cost more than all of this module."""
     digits = os.urandom(16).hex()
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:]}"
+
+
+def _is_command(task: Task) -> bool:
+    content = task.lines[-1].get("content")
+    texts = [content] if isinstance(content, str) else [block.get("text") for block in content or ()]
+    return any(isinstance(text, str) and text.lstrip().startswith("/") for text in texts)
 
 
 def _with_id(lines: tuple[Json, ...], prompt: str) -> tuple[Json, ...]:

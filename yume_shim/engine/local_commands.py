@@ -117,6 +117,7 @@ class LocalCommands:
             hooks.session_ended("clear", never)
         before = self._conversation.session_id
         self._conversation.clear(self._services.ids.uuid())
+        self._services.forget_tools()
         self._services.emit(SessionChanged(self._conversation.session_id, before))
         for note in () if hooks is None else hooks.session_started("clear", never):
             self._conversation.history.append(Message("user", (Text(note),)))

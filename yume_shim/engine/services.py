@@ -57,6 +57,10 @@ def _no_hooks() -> Hooks | None:
     return None
 
 
+def _nothing() -> None:
+    pass
+
+
 def _no_tasks() -> BackgroundTasks | None:
     return None
 
@@ -106,6 +110,8 @@ class EngineServices(Value):
     own_hooks: Callable[[Mapping[str, Any], str], Hooks] | None = None
     """(hooks of a definition, agent type) → all hooks of a child that has some of its own."""
     checkpoints: FileCheckpoints | None = None
+    forget_tools: Callable[[], None] = _nothing
+    """A new conversation begins: what the tools know of the one before does not count any more."""
     tasks: Callable[[], BackgroundTasks | None] = _no_tasks
     """The tasks of the session; None = there has been none."""
     open_child: Callable[[Child], ChildOutput] | None = None

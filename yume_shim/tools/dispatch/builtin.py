@@ -237,6 +237,10 @@ class BuiltinTools:
         """The session ends: commands that are stopped from now on get little time."""
         self._state.closing = True
 
+    def forget(self) -> None:
+        """A new conversation begins."""
+        self._state.forget()
+
     def shell_folder(self) -> str:
         return self._state.shell_folder()
 

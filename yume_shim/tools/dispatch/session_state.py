@@ -193,6 +193,13 @@ class ToolState:
                 self._ledger = ReadLedger()
             return self._ledger
 
+    def forget(self) -> None:
+        """A new conversation begins: its shell is in the working folder, it has read no file and has no todos."""
+        with self._lock:
+            self._ledger, self.todos = None, []
+            if self._shells is not None:
+                self._shells.cwd = self.cwd
+
     def env_setting(self, name: str) -> str:
         """A setting from the environment; "" if there is none."""
         return self.session_env.get(name) or self.env.get(name) or ""
