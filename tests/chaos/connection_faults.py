@@ -1,4 +1,5 @@
-"""Faults of a connection that is kept for the next request, and of a stream that goes on: each sends an answer its way.
+"""Faults of a connection that is kept for the next request or lost at the end, and of a stream or refusal that goes on:
+each sends an answer its way.
 
 A sender gets the frames of the answer; it returns True if the connection stays open.
 """
@@ -26,6 +27,7 @@ KEEP_ALIVES = {
 }
 """What an API sends between its frames; the others send a comment."""
 KEEP_ALIVE_PAUSE = 0.02
+REFUSAL_PIECE = 65_536
 PACED = 0.6
 """Seconds in which a paced answer is sent."""
 
@@ -79,6 +81,26 @@ def _paced(exchange: Exchange, pieces: list[bytes], _: random.Random) -> bool:
     return False
 
 
+def _lost_at_end(exchange: Exchange, pieces: list[bytes], _: random.Random) -> bool:
+    """The whole answer, and the end of the connection where the last chunk should be."""
+    whole = b"".join(pieces)
+    exchange.send(_head("Transfer-Encoding: chunked") + b"%x\r\n%s\r\n" % (len(whole), whole))
+    return False
+
+
+def _endless_refusal(exchange: Exchange, _: list[bytes], __: random.Random) -> bool:
+    """A refusal whose body goes on until the client hangs up, and is no text."""
+    exchange.send(b"HTTP/1.1 500 Internal Server Error\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n")
+    while True:
+        exchange.send(b"\xff" * REFUSAL_PIECE)
+
+
+def _redirect_to_none(exchange: Exchange, _: list[bytes], __: random.Random) -> bool:
+    """A redirect to what is no address."""
+    exchange.reply(307, {"Location": "javascript:alert(1)"})
+    return True
+
+
 CONNECTION_FAULTS: dict[str, Sender] = {
     "kept": _kept,
     "kept-then-closed": _kept_then_closed,
@@ -86,5 +108,8 @@ CONNECTION_FAULTS: dict[str, Sender] = {
     "kept-then-noise": _kept_then_noise,
     "keep-alives": _keep_alives,
     "paced": _paced,
+    "lost-at-end": _lost_at_end,
+    "endless-refusal": _endless_refusal,
+    "redirect-to-none": _redirect_to_none,
 }
 """Name → how the answer is sent."""

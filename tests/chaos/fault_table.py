@@ -61,6 +61,9 @@ EXPECTED = {
     **dict.fromkeys(["no-answer", "connect-stall", "tls-stall"], "timeout"),
     "comments": "timeout protocol fine",
     "keep-alives": "timeout fine",
+    "lost-at-end": "fine",
+    "endless-refusal": "server",
+    "redirect-to-none": "protocol",
     **dict.fromkeys(["kept", "kept-then-closed", "kept-then-ended", "kept-then-noise", "paced"], "fine"),
     **dict.fromkeys(["proxy-silent", "proxy-then-silent", "proxy-trickle"], "timeout"),
     **dict.fromkeys(["garbage", "doubled", "swapped", "shuffled", "missing", "twice"], CHANGED),
@@ -90,7 +93,16 @@ EXPECTED = {
 limit of rounds: a call that is complete runs, and the model is asked again."""
 NO_SECOND_CHANCE = frozenset(
     {
-        *("web-page", "wrong-json", "redirect", "redirect-no-place", "over-cap", "not-http", "refused-inside"),
+        *(
+            "web-page",
+            "wrong-json",
+            "redirect",
+            "redirect-no-place",
+            "redirect-to-none",
+            "over-cap",
+            "not-http",
+            "refused-inside",
+        ),
         *("400", "401", "bomb"),
     }
 )

@@ -82,10 +82,12 @@ def join_url(base: str, path: str) -> Url:
 
 
 def redirect_url(current: Url, location: str) -> Url:
-    """The address in a Location header: absolute, or relative to the current one."""
+    """The address in a Location header: absolute, or relative to the current one. Raises ValueError."""
     location = location.strip()
     if "://" in location.split("?")[0]:
         return parse_url(location)
+    if ":" in location.partition("/")[0].partition("?")[0]:
+        raise ValueError("an address of another kind")  # `mailto:…`: a colon there ends the scheme
     if location.startswith("//"):
         return parse_url(f"{current.scheme}:{location}")
     path = current.target.partition("?")[0]

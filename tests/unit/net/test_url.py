@@ -47,10 +47,18 @@ def test_invalid_addresses(text: str) -> None:
         ("//other/d", Url("https", "other", 443, "/d")),
         ("http://other:81/e#f", Url("http", "other", 81, "/e")),
         ("/go?to=http://x", Url("https", "h", 444, "/go?to=http://x")),
+        ("v1/models/m:go", Url("https", "h", 444, "/a/v1/models/m:go")),
+        ("?at=1:2", Url("https", "h", 444, "/a/b?at=1:2")),
     ],
 )
 def test_redirects(location: str, expected: Url) -> None:
     assert redirect_url(parse_url("https://us:pw@h:444/a/b?q"), location) == expected
+
+
+@pytest.mark.parametrize("location", ["javascript:alert(1)", "mailto:a@b", "ftp://h/x"])
+def test_a_redirect_to_another_kind_of_address(location: str) -> None:
+    with pytest.raises(ValueError, match="address"):
+        redirect_url(parse_url("https://h/a"), location)
 
 
 def test_names_for_headers_and_people() -> None:
