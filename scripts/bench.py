@@ -64,7 +64,8 @@ def report_part(part: str, found: Figures, single: dict[str, float], reference: 
 
     text = report.table(found, reference) if found else ""
     bars = report.ratios(found, reference)
-    rows = [*report.promises(bars), *(f"{what}: {value:,.2f}" for what, value in single.items())]
+    promised = report.promises(bars) if reference in ("claude", report.BARE) else []
+    rows = [*promised, *(f"{what}: {value:,.2f}" for what, value in single.items())]
     text += "".join(f"\n- {row}" for row in rows)
     print(f"\n## {part}\n", text, sep="\n", flush=True)
     if not folder or not text:

@@ -53,8 +53,9 @@ while [ -h "$here" ]; do
     link=$(readlink "$here")
     case $link in /*) here=$link ;; *) here=${here%/*}/$link ;; esac
 done
-exec "${here%/*}/python/bin/python3" -I -m yume_shim "$@"
+exec "${here%/*}/python/bin/python3" -I -c 'import yume_shim.__main__' "$@"
 """
+"""`-m` would load `runpy` first: a twentieth of a start."""
 DEMO = ("--provider", "replay", "-p", "Hi")
 
 

@@ -4,8 +4,8 @@ Python's import system asks every finder on `sys.meta_path`, lists folders, trie
 looks at the file three times: 400,000 instructions for a module of three lines, and a short turn imports 190 of ours.
 This finder comes first and answers for modules of this package only. It reads the file in `__pycache__` that Python
 itself has written and takes it under Python's own rule: the time and the size of the source must be those that the file
-names. In every other case (no such file, another kind of it, a changed source, a package in an archive) it answers
-nothing, and Python imports as ever, which also writes the file for the next start.
+names, or the file is one that is not compared. In every other case (no such file, another kind of it, a changed source,
+a package in an archive) it answers nothing, and Python imports as ever, which also writes the file for the next start.
 
 `load_in_order` goes without Python's import system altogether. It loads the modules of a list
 (`start_modules.py`), in which each comes after those that it imports; their `import` statements find them loaded.
@@ -17,7 +17,7 @@ import os
 import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
-from _imp import _fix_co_filename  # type: ignore[attr-defined]
+from _imp import _fix_co_filename, check_hash_based_pycs  # type: ignore[attr-defined]
 from _stat import ST_MTIME, ST_SIZE
 from _thread import _count
 from marshal import loads
@@ -34,6 +34,8 @@ PACKAGE = "yume_shim."
 HEAD_BYTES = 16
 """Of a file in `__pycache__`: Python's number, flags (0: compared by time and size), time and size of the source."""
 PLAIN = MAGIC_NUMBER + bytes(4)
+UNCHECKED = MAGIC_NUMBER + b"\1\0\0\0"
+"""The beginning of a file that is never compared with its source: those of the bundle, which are made once."""
 LOW_32_BITS = 0xFFFFFFFF
 READ = O_RDONLY | getattr(os, "O_BINARY", 0)
 MOST_BYTES = 1 << 16
@@ -100,11 +102,12 @@ class Loader(SourceFileLoader):
 
 
 def find_own_modules() -> None:
-    """Put the finder before the others, unless Python was told to keep its files elsewhere, to optimise them, or to
-    report each import."""
+    """Put the finder before the others, unless Python was told to keep its files elsewhere, to optimise or compare all of
+    them, or to report each import."""
     usual = sys.pycache_prefix is None and not sys.flags.optimize and sys.implementation.cache_tag
-    reported = "importtime" in sys._xoptions or "PYTHONPROFILEIMPORTTIME" in os.environ
-    if usual and not reported and OwnModules not in sys.meta_path:
+    told = "importtime" in sys._xoptions or "PYTHONPROFILEIMPORTTIME" in os.environ
+    told = told or check_hash_based_pycs == "always"
+    if usual and not told and OwnModules not in sys.meta_path:
         sys.meta_path.insert(0, OwnModules)  # pyright: ignore[reportArgumentType]
         sys.modules["__future__"].__class__ = Module  # each of our modules begins with an import from it
 
@@ -176,7 +179,8 @@ def _code(source: str, cached: str) -> CodeType | None:
     except OSError:
         return None
     named = (now[ST_MTIME] & LOW_32_BITS) | (now[ST_SIZE] & LOW_32_BITS) << 32
-    if not data.startswith(PLAIN + named.to_bytes(8, "little")) or len(data) == MOST_BYTES:
+    valid = data.startswith((PLAIN + named.to_bytes(8, "little"), UNCHECKED))
+    if not valid or len(data) == MOST_BYTES:
         return None
     try:
         code: CodeType = loads(memoryview(data)[HEAD_BYTES:])

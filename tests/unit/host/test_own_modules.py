@@ -139,12 +139,15 @@ def test_a_file_that_is_not_ours_to_read_is_left_to_python(package: Path, rest: 
     assert importlib.import_module(f"{NAME}.room.part").WHERE == "part.py"
 
 
-def test_files_compared_by_content_are_left_to_python(package: Path) -> None:
+@pytest.mark.parametrize(("flags", "taken"), [(1, True), (3, False)], ids=["never compared", "compared"])
+def test_files_compared_by_content_are_left_to_python(package: Path, flags: int, taken: bool) -> None:
     cached = next((package / "room" / "__pycache__").glob("part.*"))
     whole = bytearray(cached.read_bytes())
-    whole[4] = 1
+    whole[4] = flags
+    whole[8:16] = bytes(8)
     cached.write_bytes(whole)
-    assert OwnModules.find_spec(f"{NAME}.room.part", [str(package / "room")]) is None
+    found = OwnModules.find_spec(f"{NAME}.room.part", [str(package / "room")])
+    assert (found is not None) == taken
 
 
 def test_code_names_the_place_where_it_is_now(package: Path, tmp_path: Path) -> None:
