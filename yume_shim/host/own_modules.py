@@ -102,8 +102,8 @@ class Loader(SourceFileLoader):
 
 
 def find_own_modules() -> None:
-    """Put the finder before the others, unless Python was told to keep its files elsewhere, to optimise or compare all of
-    them, or to report each import."""
+    """Put the finder before the others, unless Python was told to keep its files elsewhere, to optimise them, to
+    compare them all, or to report imports."""
     usual = sys.pycache_prefix is None and not sys.flags.optimize and sys.implementation.cache_tag
     told = "importtime" in sys._xoptions or "PYTHONPROFILEIMPORTTIME" in os.environ
     told = told or check_hash_based_pycs == "always"
