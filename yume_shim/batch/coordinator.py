@@ -74,6 +74,8 @@ class Counts(Value):
     stopped: Stop
     problems: dict[str, int]
     """Tasks that succeeded, but were truncated, denied a tool, or refused."""
+    pauses: tuple[tuple[str, float], ...] = ()
+    """(provider that has asked to wait, seconds that are left)."""
 
 
 class _Waits:
@@ -255,6 +257,7 @@ class Coordinator:
                 self._resumed,
                 self._stopped,
                 dict(self._problems),
+                tuple((name, left) for name, lane in self._lanes.items() if (left := lane.pause()) > 0),
             )
 
     def finish(self, places: dict[str, int] | None) -> None:

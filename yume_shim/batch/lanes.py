@@ -80,6 +80,10 @@ class Lane:
             return max(POLL, self._paused - now)
         return max(0.0, self._ready(size, now) - now, self._free - now)
 
+    def pause(self) -> float:
+        """Seconds for which the provider has still asked to wait."""
+        return max(0.0, self._paused - self._clock())
+
     def start(self) -> None:
         """A prompt starts."""
         self.running += 1

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 LINE_S = 10.0
 """Seconds between two plain lines."""
 DRAW_S = 0.2
+SHOWN_PAUSE_S = 2.0
+"""Shorter waits that a provider asks for are not worth a mention."""
 BAR = 24
 COLUMNS = 80
 STOPPED = {
@@ -55,6 +57,9 @@ def line(counts: Counts) -> str:
     if failed:
         parts.append(f"{failed} failed ({causes(counts.failed)})")
     parts += [f"{counts.running} running", f"{tokens(counts.tokens)} tokens", money(counts)]
+    parts += [
+        f"{name} wants a wait of {duration(seconds)}" for name, seconds in counts.pauses if seconds >= SHOWN_PAUSE_S
+    ]
     left = counts.total - counts.resumed - counts.done
     if counts.done and left:
         parts.append(f"{duration(counts.seconds / counts.done * left)} left")

@@ -97,6 +97,7 @@ def test_a_refusal_makes_the_whole_lane_wait(tmp_path: Path) -> None:
     run.it.provider(second.group, "openai")
     assert run.it.permit("a", "request", "anthropic", 0) == 0
     run.it.refused("a", 30)
+    assert run.it.counts().pauses == (("anthropic", 30.0),)
     run.done("a", first.id)
     free = run.it.next("a", first.group).task
     assert free is not None

@@ -18,6 +18,8 @@ def test_a_line() -> None:
     text = "50 of 100, 3 failed (rate_limit 2, auth 1), 4 running, 1.2M tokens, $0.5000, 25s left"
     assert line(counts()) == text
     assert bar(counts()) == "█" * 12 + "░" * 12
+    waiting = line(counts(pauses=(("openai", 75.0), ("google", 0.5))))
+    assert waiting == text.replace("25s left", "openai wants a wait of 1m 15s, 25s left")
 
 
 def test_a_narrow_terminal_gets_what_fits_into_one_line() -> None:
