@@ -4,14 +4,14 @@ the model reads. Loaded only if the settings name a folder with some."""
 from __future__ import annotations
 
 from yume_shim.extensions.commands.library import PromptLibrary
-from yume_shim.extensions.skills.listing import budget, listing
-from yume_shim.extensions.skills.skill_tool import NAME, SkillTool
+from yume_shim.types.prompt_files import SKILL_TOOL
 from yume_shim.types.settings import LeftOut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from yume_shim.extensions.skills.skill_tool import SkillTool
     from yume_shim.types.models import ModelSpec
     from yume_shim.types.prompt_files import PromptFile
     from yume_shim.types.settings import Settings
@@ -51,15 +51,21 @@ def _hidden(settings: Settings, log: Callable[[str, str], None]) -> Callable[[st
 def offers_tool(settings: Settings, library: PromptLibrary) -> bool:
     """Whether the model gets the Skill tool."""
     names = settings.tools.names
-    allowed = names is None or NAME in names
-    return allowed and NAME not in settings.permissions.rules.deny and any(file.for_model for file in library.all())
+    allowed = names is None or SKILL_TOOL in names
+    return (
+        allowed and SKILL_TOOL not in settings.permissions.rules.deny and any(file.for_model for file in library.all())
+    )
 
 
 def skill_tool(library: PromptLibrary, model_of: Callable[[PromptFile], ModelSpec | None]) -> SkillTool:
     """The source of the tool."""
+    from yume_shim.extensions.skills.skill_tool import SkillTool
+
     return SkillTool(library, model_of)
 
 
 def skill_list(settings: Settings, library: PromptLibrary, window: int) -> str:
     """The list of skills for a model with this window."""
+    from yume_shim.extensions.skills.listing import budget, listing
+
     return listing(library.all(), budget(window, settings.env.get(BUDGET_VARIABLE, "")))

@@ -24,6 +24,7 @@ from yume_shim.tools.dispatch.specs import chosen_specs
 from yume_shim.types.agents import AGENT_TOOL, MESSAGE_TOOL, TASK_TOOL
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.events import SUCCESSES, ResumeFailed, SessionInfo, SessionReady, StartFailed
+from yume_shim.types.prompt_files import SKILL_TOOL
 from yume_shim.types.script_settings import ScriptSettings
 from yume_shim.types.settings import CLAUDE_MODES, Rules
 from yume_shim.types.shapes import timestamp
@@ -275,7 +276,7 @@ class Startup:
             shell=shell,
         )
         agents = offered_agent_tools(settings)
-        more = (*agents, *(("Skill",) if self.offers_skills() else ()))
+        more = (*agents, *((SKILL_TOOL,) if self.offers_skills() else ()))
         tools = (*(spec.name for spec in specs), *more)
         if self.agent is not None:
             from yume_shim.app.agents import offered_to

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from yume_shim.types.folders import claude_folder
+from yume_shim.types.prompt_files import SKILL_TOOL
 from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 MEMORY_SHARE = 4
 """Instructions take at most this part of the window: one quarter."""
 DEFAULT_STYLE = "default"
-SKILL_TOOL = "Skill"
-"""The list of skills is for models that are offered this tool."""
 
 
 class Instructions(Value):

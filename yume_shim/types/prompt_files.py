@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     PromptKind = Literal["command", "skill"]
 
 
+SKILL_TOOL = "Skill"
+"""The tool with which the model uses a skill."""
+
+
 class PromptFolder(Value):
     """Where commands or skills are looked for. `path` is a folder, or one file of a plugin."""
 

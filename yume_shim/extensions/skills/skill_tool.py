@@ -7,6 +7,7 @@ from yume_shim.types.children import ChildRequest
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.models import ToolSpec
 from yume_shim.types.outputs import ToolOutput
+from yume_shim.types.prompt_files import SKILL_TOOL
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import PromptFiles
     from yume_shim.types.prompt_files import PromptFile
 
-NAME = "Skill"
 SPEC = ToolSpec(
-    name=NAME,
+    name=SKILL_TOOL,
     description=(
         "Uses a skill: instructions for a kind of task, written by the user or the project, with files beside them. A "
         "message lists the skills and what they are for. When one fits the task, use it before anything else; its "
@@ -58,7 +58,7 @@ class SkillTool:
         return (SPEC,) if any(file.for_model for file in self._files.all()) else ()
 
     def find(self, name: str) -> ToolSpec | None:
-        return SPEC if name == NAME and self.specs() else None
+        return SPEC if name == SKILL_TOOL and self.specs() else None
 
     def why_missing(self, name: str) -> str:
         return ""
