@@ -139,7 +139,10 @@ class _Sessions:
             self.list_all(everywhere=False, as_json=False, limit=DEFAULT_LIMIT)
 
     def list_all(self, everywhere: bool, as_json: bool, limit: int) -> None:
-        found = self._finder.listing(everywhere)[: max(limit, 0)]
+        listed = self._finder.listing(everywhere)
+        found = listed[: max(limit, 0)]
+        if found and len(found) < len(listed):
+            click.echo(f"yume-shim: {len(listed) - len(found):,} more: --limit {len(listed)}", err=True)
         if as_json:
             self._say_json([self._facts(listed) for listed in found])
             return

@@ -75,6 +75,7 @@ def test_the_list_covers_this_folder(home: Home) -> None:
     assert row.endswith("Greek letters")
     both = home.said("list", "--all").splitlines()
     assert {row.split()[0] for row in both} == {ONE, TWO}
+    assert home.run("list", "--all", "--limit", "1").stderr == b"yume-shim: 1 more: --limit 2\n"
     assert home.said("list", "--limit", "0") == "No sessions. Other folders have 1: --all.\n"
 
 
