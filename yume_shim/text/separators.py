@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from re import Match, Pattern
+    from re import Pattern
 
 FORMAT_CHARACTERS = (
     (0x00AD, 0x00AD),
@@ -31,7 +31,8 @@ FORMAT_CHARACTERS = (
 )
 """Unicode category Cf (17.0), listed here so that the output does not depend on the interpreter's tables."""
 
-_narrow_pattern: Pattern[bytes] | None = None
+_NARROW = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
+MANY_KINDS = 32
 _wide_pattern: Pattern[bytes] | None = None
 
 
@@ -41,20 +42,26 @@ def escape_separators(line: bytes, wide: bool) -> bytes:
     `wide` adds what the Claude CLI escapes: DEL, C1 controls and the invisible format characters. `line` is JSON, so
     these occur only inside strings, and the meaning of the line does not change.
     """
-    global _narrow_pattern, _wide_pattern
+    global _wide_pattern
     if line.isascii() and not (wide and b"\x7f" in line):
         return line
-    if wide:
-        if _wide_pattern is None:
-            _wide_pattern = _pattern_of(((0x7F, 0x9F), (0x2028, 0x2029), *FORMAT_CHARACTERS))
-        return _wide_pattern.sub(_escape, line)
-    if _narrow_pattern is None:
-        _narrow_pattern = _pattern_of(((0x85, 0x85), (0x2028, 0x2029)))
-    return _narrow_pattern.sub(_escape, line)
+    if not wide:
+        for found, escaped in _NARROW:
+            line = line.replace(found, escaped)
+        return line
+    if _wide_pattern is None:
+        _wide_pattern = _pattern_of(((0x7F, 0x9F), (0x2028, 0x2029), *FORMAT_CHARACTERS))
+    # A line may consist of them: to replace a kind at once is ten times faster than a call for each occurrence.
+    kinds = set(_wide_pattern.findall(line))
+    if len(kinds) > MANY_KINDS:
+        return _wide_pattern.sub(lambda match: _escaped(match[0]), line)
+    for found in kinds:
+        line = line.replace(found, _escaped(found))
+    return line
 
 
-def _escape(match: Match[bytes]) -> bytes:
-    code = ord(match.group().decode("utf-8"))
+def _escaped(packed: bytes) -> bytes:
+    code = ord(packed.decode("utf-8"))
     if code < 0x10000:
         return b"\\u%04x" % code
     code -= 0x10000

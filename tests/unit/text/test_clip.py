@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.counting import calls_of
 from yume_shim.text import codec
 from yume_shim.text.clip import (
     MAX_CODE_POINT_BYTES,
@@ -98,6 +99,15 @@ def test_wide_escapes_are_those_of_the_claude_cli() -> None:
         + "😀</&>'".encode()
         + b'"'
     )
+
+
+def test_all_kinds_in_one_line_and_many_of_a_few() -> None:
+    every = "".join(chr(code) for first, last in FORMAT_CHARACTERS for code in range(first, last + 1))
+    line = codec.dumps(every)
+    assert escape_separators(line, wide=True).isascii()
+    assert json.loads(escape_separators(line, wide=True)) == every
+    often = codec.dumps("\u2028\u200b" * 5_000)
+    assert calls_of(lambda: escape_separators(often, wide=True)) < 100  # no call for each: such a line took seconds
 
 
 def test_ascii_lines_are_unchanged() -> None:
