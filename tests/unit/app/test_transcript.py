@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.engine_fakes import SPEC
+from tests.helpers.engine_fakes import SPEC, Bench, ScriptedProvider
 from tests.helpers.event_stories import INFO, prompt, tag_events
 from tests.helpers.fakes import FakeClock, FakeIds
 from tests.helpers.settings import settings_with
 from tests.helpers.transcripts import answer, chain, question, save
 from yume_shim.app.resume import OpenedSession
 from yume_shim.app.transcript import open_transcript, price
+from yume_shim.engine.session import Session
 from yume_shim.store.load import load
 from yume_shim.text import codec
 from yume_shim.types.events import EntriesWritten, Notice
@@ -29,8 +30,9 @@ class Written:
     def __init__(self, opened: OpenedSession, **settings: Any) -> None:
         self.emitted: list[Any] = []
         made = settings_with(cwd="/nowhere", env={}, **settings)
+        session = Session(Bench(ScriptedProvider()).services, SPEC, opened.session_id, lambda _: SPEC, lambda *_: INFO)
         store = open_transcript(
-            *(made, opened, INFO, lambda _: None),
+            *(made, opened, session, lambda _: None),
             emit=self.emit,
             clock=FakeClock(),
             ids=FakeIds(),
