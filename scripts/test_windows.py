@@ -53,6 +53,8 @@ WINE_GAPS = {
     "tests/unit/tools/search/test_fallback.py::test_the_budget_ends_a_walk": "the same",
     "tests/unit/system/test_marked_processes.py": "/proc is Linux's",
 }
+if PYTHON != "3.11":
+    WINE_GAPS["tests/unit/system/test_rooms.py::test_a_lock_is_held_once"] = "Wine sets no error number for a held lock"
 """Tests that cannot pass, and why."""
 WITHOUT_GAPS = """
 import sys
@@ -62,7 +64,8 @@ sys.modules["_wmi"] = None  # `platform` asks it from Python 3.12 on
 vars(_winapi).pop("CopyFile2", None)  # `shutil` calls it
 """
 """Parts of newer Pythons that end the process in Wine 8; Python has another way for each."""
-PART_SECONDS, ALL_SECONDS = 400, 1_800
+PART_SECONDS, ALL_SECONDS = 900, 3_600
+"""What hangs is ended. The part needs 90 s of processor time, and on a busy machine many times as long."""
 _PINNED = re.compile(r"[A-Za-z0-9._-]+==[^\\]+")
 FROM_SOURCES = "claude-agent-sdk"
 """Its wheels bring the Claude CLI; the sources are Python alone."""

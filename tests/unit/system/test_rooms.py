@@ -87,7 +87,11 @@ def test_groups_that_have_ended_are_forgotten() -> None:
 
     waiting = start([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     for _ in range(3):
-        start([sys.executable, "-c", "pass"], stdin=subprocess.DEVNULL).wait()
+        process = start([sys.executable, "-c", "pass"], stdin=subprocess.DEVNULL)
+        process.wait()
+        with soon():
+            while processes._jobs[process.pid].active():  # until the system has counted it out
+                time.sleep(0.01)
     last = start([sys.executable, "-c", "pass"], stdin=subprocess.DEVNULL)
     assert set(processes._jobs) == {waiting.pid, last.pid}
     for process in (waiting, last):
