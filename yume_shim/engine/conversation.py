@@ -18,6 +18,7 @@ from yume_shim.engine.host_options import HostOptions
 from yume_shim.engine.model_choice import ModelChoice
 from yume_shim.engine.tally import Tally
 from yume_shim.types.blocks import calls_in
+from yume_shim.types.token_estimate import GrowingSize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ class Conversation:
             self.budget = Budget(settings.limits.max_budget_usd, self.tally, self.services.emit, calls)
         else:
             self.tally, self.budget = self._parent.tally, self._parent.budget
+        self.sizes = GrowingSize()
+        """Estimates the history as it is sent."""
         self.measured: Measured | None = None
         """What the provider counted last; None if the history is no longer what it counted."""
         self.trimming = TrimPlan()

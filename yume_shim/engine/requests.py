@@ -8,6 +8,7 @@ from yume_shim.context.estimate import Measured, frame_size, measured, room_for_
 from yume_shim.context.repair import repair
 from yume_shim.context.trim_plan import apply_trim
 from yume_shim.engine.turn_preparation import attempt, prepare
+from yume_shim.text import codec
 from yume_shim.types.blocks import Text
 from yume_shim.types.events import ContextMeasured, Notice
 from yume_shim.types.models import Request
@@ -176,7 +177,7 @@ class Requests:
         if measured is not None and self._is_measured():
             used, estimated = measured.size(conversation.history), False
         else:
-            used, estimated = system + tools + memory + size_of(self._history()), True
+            used, estimated = system + tools + memory + self._conversation.sizes.of(self._history(), codec.dumps), True
         rest = max(0, used - system - tools - memory)
         self._services.emit(ContextMeasured(used, self._window(), system, tools, memory, rest, estimated))
 
@@ -192,7 +193,8 @@ class Requests:
         return self._conversation.measured is not None and self._conversation.measured.origin == self._spec.origin
 
     def _estimate(self) -> int:
-        return frame_size(self._conversation.system, self._tools()) + size_of(self._history())
+        frame = frame_size(self._conversation.system, self._tools())
+        return frame + self._conversation.sizes.of(self._history(), codec.dumps)
 
     def _precise(self, size: int, limit: int) -> int:
         """The size, counted where the estimate is too close to the limit to decide: by the provider if it can, else by

@@ -9,6 +9,8 @@ form, which takes one pass in C. `count` may be a better counter for texts; `wri
 
 from __future__ import annotations
 
+from _operator import is_
+
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
 
 TYPE_CHECKING = False
@@ -111,6 +113,27 @@ def size_of_messages(messages: Iterable[Message], count: Count, write: Write) ->
     if count is by_characters and isinstance(messages, (tuple, list)):
         total, messages = without_stored(messages)
     return total + sum(size_of_block(block, count, write) for message in messages for block in message.blocks)
+
+
+class GrowingSize:
+    """The estimated size of a history that grows: what was counted before is not counted again. `others`: also blocks
+    that only one API understands. Threads may share one: what is known is replaced in one step."""
+
+    def __init__(self, *, others: bool = True) -> None:
+        self._others = others
+        self._known: tuple[tuple[Message, ...], int] = ((), 0)
+
+    def of(self, messages: tuple[Message, ...], write: Write) -> int:
+        """Tokens of these messages; `write` as in `size_of_block`."""
+        known, total = self._known
+        count = len(known)
+        if not count or len(messages) < count or messages[0] != known[0] or not all(map(is_, messages[1:], known[1:])):
+            total, count = 0, 0
+        stored, rest = without_stored(messages[count:])
+        counted = (block for message in rest for block in message.blocks if self._others or type(block) is not Other)
+        total += stored + sum(size_of_block(block, by_characters, write) for block in counted)
+        self._known = messages, total
+        return total
 
 
 def without_stored(messages: Sequence[Message]) -> tuple[int, Sequence[Message]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.helpers.counting import calls_of
 from tests.helpers.wire_cases import cases
 from yume_shim.providers.wire import history_memo
 from yume_shim.text import codec
@@ -103,6 +104,22 @@ def test_a_history_goes_on_from_a_checkpoint(api: str, ids: str, monkeypatch: py
             adapter.encode_request(changed)
             assert stored.is_read
             memo.forget()
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_the_next_request_costs_the_same_however_long_the_history_is(api: str) -> None:
+    adapter, request = request_of(api, 8 * ROUNDS)
+    cost: list[int] = []
+    for count in (401, 801, 1201):
+        history_memo.body_text(adapter.encode_request(cut(request, count - 4)).body)
+        history_memo.body_text(adapter.encode_request(cut(request, count - 2)).body)
+        grown = cut(request, count)
+        cost.append(calls_of(partial(_sent, adapter, grown)))
+    assert max(cost) < 1.2 * min(cost) + 50, cost
+
+
+def _sent(adapter: Any, request: Request) -> bytes:
+    return history_memo.body_text(adapter.encode_request(request).body)[0]
 
 
 def test_values_that_are_only_equal_are_encoded_again() -> None:
