@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 WORDS = ("help", "version")
-OTHER_NAMES = dict.fromkeys(("config", "configure", "login", "settings", "setup"), "init")
+OTHER_NAMES: dict[str, str] = dict.fromkeys(("config", "configure", "login", "settings", "setup"), "init")
 """What people type for a sub-command that has another name here."""
 USAGE_ERROR = 2
 
