@@ -150,8 +150,7 @@ def check_words(errors: tuple[str, ...]) -> None:
 class Startup:
     """What exists before the first line: session, keys, model, log, output. Raises BadInvocation.
 
-    `YUME_TEST_CLOCK` and `YUME_TEST_IDS` in the environment select a fixed clock and counted ids, for byte-exact
-    transcripts.
+    `YUME_TEST_CLOCK` and `YUME_TEST_IDS` in the environment select a fixed clock and counted ids, for tests.
     """
 
     def __init__(

@@ -214,7 +214,7 @@ STORE: tuple[Entry, ...] = (
         "A transcript cannot be read.",
         "Check its rights, or start a new session",
         "read",
-        ("store/load",),
+        ("store/load", "store/checkpoint", "types/stored_history"),
     ),
     Entry(
         "store",
