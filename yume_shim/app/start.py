@@ -275,8 +275,7 @@ class Startup:
             shell=shell,
         )
         agents = offered_agent_tools(settings)
-        more = (*agents, *((SKILL_TOOL,) if self.offers_skills() else ()))
-        tools = (*(spec.name for spec in specs), *more)
+        tools = (*(spec.name for spec in specs), *agents, *((SKILL_TOOL,) if self.offers_skills() else ()))
         if self.agent is not None:
             from yume_shim.app.agents import offered_to
 
