@@ -164,6 +164,24 @@ def test_the_program_starts_and_answers(tmp_path: Path, form: str, kind: str) ->
     assert f"{work}/.mcp.json cannot be read" in said
 
 
+SHADOWS = ("anthropic", "click", "httpx", "json", "orjson", "select", "socket", "ssl", "threading")
+
+
+@pytest.mark.parametrize("words", [["--transport", "direct", "-p", "Hi"], ["--transport", "sdk", "-p", "Hi"], ["models"]])
+def test_no_module_of_the_workspace_is_imported(tmp_path: Path, words: list[str]) -> None:
+    """`python -m` puts the working folder first on the path; a workspace may have a file for every name."""
+    work, home = tmp_path / "work", tmp_path / "home"
+    work.mkdir()
+    home.mkdir()
+    for name in SHADOWS:
+        (work / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write({name!r} + ' ')\n")
+    with ModelServer([say("Hello.")]) as server:
+        env = child.clean_environment(home, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="not-a-key")
+        ended = child.run(words, [], cwd=work, env=env)
+    assert ended.code == 0, ended.stderr
+    assert not (tmp_path / "ran").exists(), (tmp_path / "ran").read_text()
+
+
 # ---------------------------------------------------------------- settings that would move the conversation
 
 MOVES: list[dict[str, Any]] = [
