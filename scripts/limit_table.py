@@ -37,6 +37,12 @@ LIMITS = (
     ("yume_shim.net.message", "MAX_INFLATED", "bytes", "what one read may become when it is unpacked"),
     ("yume_shim.providers.http.frames", "MAX_EVENT_BYTES", "bytes", "one event of a stream"),
     ("yume_shim.providers.http.frames", "MAX_ANSWER_BYTES", "bytes", "one answer"),
+    (
+        "yume_shim.providers.http.stream",
+        "END_WAIT_S",
+        "s",
+        "a complete answer stays open without an end mark (direct transport)",
+    ),
     ("yume_shim.providers.wire.block_assembler", "MAX_CONTENT", "characters", "texts and arguments of one answer"),
     ("yume_shim.providers.wire.block_assembler", "MAX_BLOCKS", "", "blocks of one answer"),
     ("Lines", "", "", ""),

@@ -167,7 +167,9 @@ def test_the_program_starts_and_answers(tmp_path: Path, form: str, kind: str) ->
 SHADOWS = ("anthropic", "click", "httpx", "json", "orjson", "select", "socket", "ssl", "threading")
 
 
-@pytest.mark.parametrize("words", [["--transport", "direct", "-p", "Hi"], ["--transport", "sdk", "-p", "Hi"], ["models"]])
+@pytest.mark.parametrize(
+    "words", [["--transport", "direct", "-p", "Hi"], ["--transport", "sdk", "-p", "Hi"], ["models"]]
+)
 def test_no_module_of_the_workspace_is_imported(tmp_path: Path, words: list[str]) -> None:
     """`python -m` puts the working folder first on the path; a workspace may have a file for every name."""
     work, home = tmp_path / "work", tmp_path / "home"

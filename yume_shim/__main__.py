@@ -1,5 +1,6 @@
-"""`python -m yume_shim`, which puts the working folder first on Python's path: it is taken off before anything else is
-imported, so that no file of a workspace is run in place of a module (`-P` and the console script never put it there)."""
+"""`python -m yume_shim`. Python puts the working folder first on its path then: it is taken off before anything else is
+imported, so that no file of a workspace runs in place of a module. (`-P` and the console script do not put it there.)
+"""
 
 import os
 import sys

@@ -226,6 +226,7 @@ class ApiProvider:
                 tap("headers", frames.headers)
             decoder: Decoding = self._adapter.Decoder(ready.request, frames.headers, self._ids.call_id)
             exchange.reported = decoder.reported
+            frames.over = lambda: decoder.reported()[1]
             if ready.text_calls:
                 from yume_shim.providers.fitting.text_tools.calls import TextCalls
 

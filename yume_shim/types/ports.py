@@ -110,6 +110,9 @@ class FrameStream(Protocol):
     means data that is not JSON."""
 
     headers: Mapping[str, str]
+    over: Callable[[], bool]
+    """Set by the reader of the frames: whether the answer is complete by what it says. Then a stream that
+    can fails soon with a time-out if neither an end mark nor the end of the body comes."""
 
     def __iter__(self) -> Iterator[Json]: ...
 

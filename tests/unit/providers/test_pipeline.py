@@ -48,6 +48,7 @@ class Script:
         self.opening = opening
         self.at_end = at_end
         self.closed = 0
+        self.over: Callable[[], bool] = lambda: False
 
     def encode_request(self, request: Request) -> WireRequest:
         return WireRequest("/x", {"model": request.model.id})
@@ -146,9 +147,11 @@ def test_failures_in_the_middle(trouble: Any, kind: str, retryable: bool) -> Non
     ("end", "counted", "complete"), [(ENDED, True, True), (ENDED, False, False), (FAILED, True, False)]
 )
 def test_a_connection_that_is_lost_behind_a_complete_answer(end: ModelEvent, counted: bool, complete: bool) -> None:
-    """An API without an end mark (google) ends with the connection."""
+    """An API without an end mark (google) ends with the connection; the stream can ask whether anything is missing."""
     cut = ProviderFailed(failure_cut("vendor", started=True))
-    [_, last] = run(Script({"give": [STARTED]}, cut, at_end=(end,), counted=counted))
+    script = Script({"give": [STARTED]}, cut, at_end=(end,), counted=counted)
+    [_, last] = run(script)
+    assert script.over() is counted
     if complete:
         assert last == ENDED
     else:

@@ -14,7 +14,7 @@ from yume_shim.providers.pipeline import ApiProvider
 from yume_shim.types.errors import ProviderFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from yume_shim.types.blocks import Json
     from yume_shim.types.models import WireRequest
@@ -50,6 +50,7 @@ class Frames:
 
     def __init__(self, frames: list[Json], together: int) -> None:
         self.headers: Mapping[str, str] = {}
+        self.over: Callable[[], bool] = lambda: False
         self._frames, self._together = frames, together
 
     def reads(self) -> Iterator[list[Json]]:

@@ -18,7 +18,7 @@ from yume_shim.types.models import Endpoint, ModelSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from yume_shim.providers.pipeline import Log, Tap
@@ -146,6 +146,7 @@ class CassetteStream:
         self._frames = frames
         self._cancel = cancel
         self._provider = provider
+        self.over: Callable[[], bool] = lambda: False
 
     def __iter__(self) -> Iterator[Json]:
         for frames in self.reads():

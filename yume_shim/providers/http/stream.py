@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Cancel
 
 MAX_ERROR_BODY = 262_144
+END_WAIT_S = 5.0
+"""How long an answer that is complete by what it says may stay open without an end mark."""
 DRAIN_SECONDS = 0.02
 """How long the end of a response may trail its last event; after that the connection is closed instead."""
 
@@ -48,6 +50,7 @@ class DirectStream:
         self._cancel = cancel
         self._deadline = deadline
         self._open = True
+        self.over: Callable[[], bool] = lambda: False
         try:
             self._body = Body(head, self._read)
         except NetError:
@@ -104,10 +107,14 @@ class DirectStream:
         return b"".join(pieces)[:MAX_ERROR_BODY]
 
     def _read(self) -> bytes:
-        try:
-            return self._connection.read(self._deadline.seconds(self._idle_limit))
-        except TimeoutError:
-            raise self._deadline.error("further part of the answer", self._idle_limit) from None
+        first = min(self._idle_limit, END_WAIT_S)
+        for limit in (first, self._idle_limit - first):
+            try:
+                return self._connection.read(self._deadline.seconds(limit))
+            except TimeoutError:
+                if self.over() or first == self._idle_limit:
+                    break
+        raise self._deadline.error("further part of the answer", self._idle_limit)
 
     def _drain(self, seconds: float) -> None:
         self._idle_limit = seconds

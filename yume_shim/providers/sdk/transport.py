@@ -41,7 +41,7 @@ from yume_shim.types.errors import BadInvocation, ProviderFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -210,6 +210,7 @@ class SdkStream:
         self._end = end
         self._ended = False
         self._closed = False
+        self.over: Callable[[], bool] = lambda: False  # not asked: httpx2 fixes its limit when the body begins
         self._guard: AbstractContextManager[None] = cancel.guard(client.abort)
         self._guard.__enter__()
 

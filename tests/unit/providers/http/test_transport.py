@@ -17,7 +17,7 @@ from tests.helpers.fakes import cancel
 from tests.helpers.timing import SOON, set_when, soon, wait_until
 from yume_shim import __version__
 from yume_shim.net import message
-from yume_shim.providers.http import transport
+from yume_shim.providers.http import stream, transport
 from yume_shim.providers.http.stream import MAX_ERROR_BODY
 from yume_shim.providers.http.transport import DirectTransport
 from yume_shim.providers.wire.failures import StatusFailed
@@ -441,6 +441,18 @@ def test_limits(after: bytes, timeouts: Timeouts, what: str) -> None:
     with LoopbackServer(hang(after)) as server, soon():
         failure = failure_of(lambda: fetch(make(server.url, timeouts)))
     assert (failure.kind, failure.message, failure.retryable) == ("timeout", what, True)
+
+
+@pytest.mark.parametrize(("complete", "idle"), [(True, 10 * SOON), (False, 0.3)])
+def test_an_answer_that_stays_open(complete: bool, idle: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is complete by what it says is waited for shortly; any other one as long as any silence lasts."""
+    monkeypatch.setattr(stream, "END_WAIT_S", 0.1)
+    with LoopbackServer(hang(CHUNK)) as server, soon():
+        answer = make(server.url, replace(FAST, idle=idle, total=20 * SOON)).open(WIRE, cancel())
+        answer.over = lambda: complete
+        failure = failure_of(lambda: list(answer))
+        answer.close()
+    assert (failure.kind, failure.message) == ("timeout", f"no further part of the answer within {idle:g} seconds")
 
 
 def test_a_connect_that_hangs() -> None:
