@@ -3,6 +3,8 @@
     broken_rules("anthropic-messages", body, issued) -> ["messages.2: `tool_use` without a `tool_result` …"]
 
 `issued` holds the signatures and encrypted reasoning that this very API gave out earlier: anything else is foreign.
+It may hold other texts of its answers: ids that it gave out itself may have any length, and an answer that it paused
+may be last.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ def _anthropic(body: Json, issued: Collection[str]) -> Iterator[str]:
     messages = body["messages"]
     if not messages or messages[0]["role"] != "user":
         yield "messages: first message must use the user role"
-    if messages and messages[-1]["role"] != "user" and not _paused(messages[-1]):
+    if messages and messages[-1]["role"] != "user" and not _paused(messages[-1], issued):
         yield "This model does not support assistant message prefill."
     seen: set[str] = set()
     for place, message in enumerate(messages):
@@ -80,9 +82,9 @@ def _anthropic(body: Json, issued: Collection[str]) -> Iterator[str]:
                 yield f"{where}: unexpected `tool_use_id` found in `tool_result` blocks: {block['tool_use_id']}"
 
 
-def _paused(message: Json) -> bool:
-    """An answer that stopped with `pause_turn` amid a server's own tools is sent back as it is."""
-    return any(block["type"] == "server_tool_use" for block in _as_blocks(message["content"]))
+def _paused(message: Json, issued: Collection[str]) -> bool:
+    """An answer that stopped with `pause_turn`, amid a server's own tools, is sent back as it is."""
+    return "pause_turn" in issued or any(block["type"] == "server_tool_use" for block in _as_blocks(message["content"]))
 
 
 def _anthropic_block(where: str, role: str, block: Json, issued: Collection[str]) -> Iterator[str]:
@@ -198,7 +200,7 @@ def _responses(body: Json, issued: Collection[str]) -> Iterator[str]:
             case "function_call":
                 known.add(item["call_id"])
                 open_calls.append(item["call_id"])
-                yield from _openai_call(where, item["call_id"], item["name"], item["arguments"], 64)
+                yield from _openai_call(where, item["call_id"], item["name"], item["arguments"], 64, issued)
             case "function_call_output":
                 if item["call_id"] not in known:
                     yield f"{where}: No tool call found for function call output with call_id {item['call_id']}."
@@ -236,8 +238,10 @@ def _responses_message(where: str, item: Json) -> Iterator[str]:
             yield f"{where}.content: Invalid value: '{part['type']}'. Supported values are: {allowed}"
 
 
-def _openai_call(where: str, call_id: str, name: str, arguments: Any, longest: int) -> Iterator[str]:
-    if not 0 < len(call_id) <= longest:
+def _openai_call(
+    where: str, call_id: str, name: str, arguments: Any, longest: int, issued: Collection[str]
+) -> Iterator[str]:
+    if not 0 < len(call_id) <= longest and call_id not in issued:
         yield f"{where}: id '{call_id}': string too long. Expected max {longest}"
     if not NAME.fullmatch(name):
         yield f"{where}: Invalid function name '{name}'"
@@ -269,7 +273,9 @@ def _chat(body: Json, issued: Collection[str]) -> Iterator[str]:
             yield f"{where}.tool_calls: empty array"
         for call in calls:
             waiting.append(call["id"])
-            yield from _openai_call(where, call["id"], call["function"]["name"], call["function"]["arguments"], 40)
+            yield from _openai_call(
+                where, call["id"], call["function"]["name"], call["function"]["arguments"], 40, issued
+            )
         if not message.get("content") and not calls:
             yield f"{where}.content: expected a string, got null"
         for part in message["content"] if isinstance(message.get("content"), list) else ():
