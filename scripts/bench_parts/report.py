@@ -14,8 +14,9 @@ BARE = "bare Python"
 SCALE, BARE_SCALE = 1.0, 10.0
 """The ratio at the right end; longer bars are cut, and marked."""
 OURS, OTHERS, LIMIT = "#2f6f9f", "#b9b9b9", "#b03030"
+EXTENSIONS = ", with extensions"
 TARGETS = {
-    "spawn → first delta, with extensions": 0.30,
+    f"spawn → first delta{EXTENSIONS}": 0.30,
     "spawn → first line": 0.10,
     "spawn → first delta": 0.12,
     "CPU of a short turn": 0.10,
@@ -24,7 +25,8 @@ TARGETS = {
     "peak memory, short turn": 0.08,
     "peak memory, 20,000 deltas": 0.06,
 }
-"""Promised ratios to the Claude CLI, by the start of the figure's name."""
+"""Promised ratios to the Claude CLI, by the start of the figure's name. With extensions (their servers count, too) only
+one is."""
 BARE_TARGETS = {"spawn → first line": 3.0, "spawn → first delta": 5.0}
 """The same to bare Python, for machines without a Claude CLI."""
 
@@ -63,7 +65,8 @@ def ratios(figures: Figures, reference: str) -> list[Bar]:
     rows = dict.fromkeys(row for values in figures.values() for row in values if base.get(row))
     found: list[Bar] = []
     for row in rows:
-        limit = next((targets[start] for start in targets if row.startswith(start)), None)
+        fits = (start for start in targets if row.startswith(start) and (EXTENSIONS in start) == (EXTENSIONS in row))
+        limit = next((targets[start] for start in fits), None)
         if limit is None or " same run" in row:
             continue
         for name, values in figures.items():
