@@ -92,24 +92,26 @@ def ttl_seconds(env: Mapping[str, str]) -> float:
 
 
 def _run(command: str, place: str, env: Mapping[str, str], cwd: str, limit: float, cancel: Cancel) -> bytes:
-    import subprocess
+    from yume_shim.system.short_commands import running
 
-    from yume_shim.system.processes import start
-    from yume_shim.system.programs import NO_CURRENT_FOLDER
-
+    timed_out = threading.Event()
     try:
-        process = start(
-            command,
-            shell=True,  # as the Claude CLI does: the setting is a command line
-            cwd=cwd or None,
-            env={**env, **NO_CURRENT_FOLDER},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        with running(command, cwd or None, env) as process:
+            code, output = _result(process, limit, timed_out, cancel)
     except OSError as error:
         raise _failed(place, f"could not be started ({error.strerror})") from None
-    timed_out = threading.Event()
+    cancel.check()
+    if timed_out.is_set():
+        raise _failed(place, f"did not end within {limit:g} seconds")
+    if len(output) > OUTPUT_BYTES:
+        raise _failed(place, "printed far more than a key")
+    if code != 0:
+        raise _failed(place, f"ended with exit code {code}")
+    return output
+
+
+def _result(process: Popen[bytes], limit: float, timed_out: threading.Event, cancel: Cancel) -> tuple[int, bytes]:
+    """(its exit code, what it printed); it is ended if it takes too long, or when cancelled."""
 
     def stop() -> None:
         timed_out.set()
@@ -128,14 +130,7 @@ def _run(command: str, place: str, env: Mapping[str, str], cwd: str, limit: floa
         if process.returncode is None:  # an exception interrupted the wait
             _end(process)
         output = reader.take(0.0 if cancel.is_set() else LEFTOVER_SECONDS)
-    cancel.check()
-    if timed_out.is_set():
-        raise _failed(place, f"did not end within {limit:g} seconds")
-    if len(output) > OUTPUT_BYTES:
-        raise _failed(place, "printed far more than a key")
-    if code != 0:
-        raise _failed(place, f"ended with exit code {code}")
-    return output
+    return code, output
 
 
 class _Reader(threading.Thread):

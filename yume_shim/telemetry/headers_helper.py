@@ -53,29 +53,18 @@ class HeadersHelper:
 
     def _run(self) -> dict[str, str] | str:
         """The headers, or what is wrong."""
-        import subprocess
-
-        from yume_shim.system.processes import end_group, start
-        from yume_shim.system.programs import NO_CURRENT_FOLDER
-        from yume_shim.system.short_commands import printed_by
+        from yume_shim.system.processes import end_group
+        from yume_shim.system.short_commands import printed_by, running
 
         try:
-            process = start(
-                self._command,
-                shell=True,  # as the Claude CLI does: the setting is a command line
-                cwd=self._cwd,
-                env={**self._env, **NO_CURRENT_FOLDER},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
+            with running(self._command, self._cwd, self._env) as process:
+                self._group = process.pid
+                if self._ended:  # in this moment: `end` did not know the group yet
+                    end_group(process.pid)
+                printed, code = printed_by(process, MAX_OUTPUT, HELPER_S)
+                self._group = 0
         except OSError as error:
             return f"cannot be started ({error.strerror})"
-        self._group = process.pid
-        if self._ended:  # in this moment: `end` did not know the group yet
-            end_group(process.pid)
-        printed, code = printed_by(process, MAX_OUTPUT, HELPER_S)
-        self._group = 0
         if self._ended:  # by `end`: nothing is wrong with it
             return self._headers
         if code is None:

@@ -51,6 +51,22 @@ StdioChannel(["sh", "-c", sys.argv[2]], sys.argv[1], os.environ, Watcher(nothing
 """
 
 
+HELPERS = """
+import os, sys, threading
+from tests.helpers.fakes import cancel
+from yume_shim.config.key_helper import CommandKey
+from yume_shim.telemetry.headers_helper import HeadersHelper
+from yume_shim.types.models import Credential
+
+def nothing(*_): pass
+
+folder, stubborn = sys.argv[1:]
+headers = HeadersHelper(stubborn, os.environ, folder, nothing, 60)
+threading.Thread(target=headers, daemon=True).start()
+CommandKey(stubborn, Credential("", "key", "apiKeyHelper"), 300, os.environ, folder, nothing).get(cancel())
+"""
+
+
 def processes_with(mark: str) -> dict[int, str]:
     """Living processes that have this in their command line or working directory."""
     found: dict[int, str] = {}
@@ -109,6 +125,17 @@ def test_a_server_that_is_started_in_our_last_moment_is_not_left_behind(tmp_path
     program = subprocess.run([sys.executable, "-c", KILLED_AT_A_START, str(tmp_path), stubborn], env=env, check=False)
     assert program.returncode == -signal.SIGKILL
     wait_until(lambda: not processes_with(str(tmp_path)), "the end of all its processes", SOON)
+
+
+def test_commands_for_keys_and_headers_do_not_outlive_a_kill(tmp_path: Path) -> None:
+    stubborn = "trap '' TERM HUP INT; sleep 300 & sleep 300"
+    program = subprocess.Popen([sys.executable, "-c", HELPERS, str(tmp_path), stubborn], cwd=ROOT)
+    try:
+        wait_until(lambda: list(processes_with(str(tmp_path)).values()).count("sleep 300 ") == 4, "both commands")
+    finally:
+        program.kill()
+        program.wait()
+    wait_until(lambda: not processes_with(str(tmp_path)), "the end of all their processes", SOON)
 
 
 @pytest.mark.parametrize(
