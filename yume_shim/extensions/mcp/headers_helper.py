@@ -7,6 +7,8 @@ from yume_shim.text import codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yume_shim.extensions.mcp.services import McpServices
     from yume_shim.types.ports import Cancel
     from yume_shim.types.settings import McpServer
@@ -16,9 +18,11 @@ MAX_OUTPUT = 64 << 10
 """Bytes of its output that are read; a command that prints more is refused."""
 
 
-def helper_headers(config: McpServer, services: McpServices, cancel: Cancel) -> dict[str, str]:
-    """The headers that the command prints; it is ended with its group if it takes too long. Raises McpError or
-    Cancelled."""
+def helper_headers(
+    config: McpServer, services: McpServices, cancel: Cancel, stopper: Callable[[Callable[[], None]], None]
+) -> dict[str, str]:
+    """The headers that the command prints; it is ended with its group if it takes too long. `stopper` is given what
+    ends it. Raises McpError or Cancelled."""
     import subprocess
     from contextlib import nullcontext
 
@@ -55,6 +59,7 @@ def helper_headers(config: McpServer, services: McpServices, cancel: Cancel) -> 
         if process.returncode is None:  # else its number may belong to another process
             end_group(process.pid)
 
+    stopper(stop)
     with cancel.guard(stop):
         printed, code = printed_by(process, MAX_OUTPUT, HELPER_S)
     if watcher is not None:

@@ -50,9 +50,16 @@ FAREWELL, FAREWELL_S = "DELETE", 1.0
 
 
 def open_http_channel(
-    config: McpServer, services: McpServices, log: Log, peer: Peer, gone: Gone, cancel: Cancel
+    config: McpServer,
+    services: McpServices,
+    log: Log,
+    peer: Peer,
+    gone: Gone,
+    cancel: Cancel,
+    stopper: Callable[[Callable[[], None]], None],
 ) -> HttpChannel:
-    """The channel for an `http` or `sse` server, to be opened; raises McpError or Cancelled."""
+    """The channel for an `http` or `sse` server, to be opened. `stopper` is given what ends a command that this waits
+    for. Raises McpError or Cancelled."""
     try:
         url = parse_url(config.url)
     except ValueError as error:
@@ -61,7 +68,7 @@ def open_http_channel(
     if config.headers_helper:
         from yume_shim.extensions.mcp.headers_helper import helper_headers
 
-        headers |= helper_headers(config, services, cancel)
+        headers |= helper_headers(config, services, cancel, stopper)
     for name, text in headers.items():
         if not is_sendable(name, text):
             raise McpError(f"the header {name} cannot be sent")

@@ -58,6 +58,8 @@ class Server:
         self._connecting = threading.Lock()
         self._lock = threading.Lock()
         self._ending = threading.Lock()
+        self._stop_opening: Callable[[], None] = _nothing
+        """Ends the command that the opening of the channel waits for."""
         self._tape = None if services.record is None or config.kind == "sdk" else services.record(config)
         self._place: Place | None = None
         """Where a replay is."""
@@ -243,9 +245,14 @@ class Server:
             case "http" | "sse":
                 from yume_shim.extensions.mcp.http_channel import open_http_channel
 
-                self._channel = channel = open_http_channel(config, services, log, peer, gone, cancel)
+                self._channel = channel = open_http_channel(config, services, log, peer, gone, cancel, self._stopper)
                 channel.open(cancel)  # from here on `disconnect` can end it
                 return channel
+
+    def _stopper(self, stop: Callable[[], None]) -> None:
+        self._stop_opening = stop
+        if self._closing:  # `begin_close` has not seen it
+            stop()
 
     def _send(self, message: Json) -> None:
         channel = self._channel
@@ -269,6 +276,7 @@ class Server:
     def disconnect(self) -> None:
         """Close the connection; `status` stays as it is. If another thread is just doing so, wait for it."""
         with self._ending:
+            self._stop_opening()
             channel, peer = self._channel, self._peer
             self._channel = self._peer = None
             if peer is not None:
@@ -286,6 +294,7 @@ class Server:
     def begin_close(self) -> None:
         """Tell the server to end, without waiting. It is not connected again."""
         self._closing = True
+        self._stop_opening()
         channel = self._channel
         if channel is not None:
             channel.close()
@@ -428,6 +437,10 @@ class Server:
                 raise RpcError(-1, "this client does not let servers use the model")
             case _:
                 raise RpcError(METHOD_NOT_FOUND, f"unknown method: {method}")
+
+
+def _nothing() -> None:
+    """Nothing is being opened."""
 
 
 def _file_uri(folder: str) -> str:

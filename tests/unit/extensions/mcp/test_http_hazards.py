@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers.fake_server import Exchange, LoopbackServer
 from tests.helpers.mcp_desk import Desk, call, status
-from tests.helpers.timing import PATIENCE, wait_until
+from tests.helpers.timing import PATIENCE, soon, wait_until
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.extensions.mcp.servers import McpServers
 from yume_shim.types.blocks import Text
@@ -125,6 +125,21 @@ def test_a_server_that_is_silent_at_the_start_does_not_delay_the_end(desk: Desk)
         over.set()
         assert [state for state, _ in status(servers)] == ["failed"]  # nothing waits for the address any more
     assert not [line for line in desk.logged if line.startswith("warning")]
+
+
+def test_a_command_for_headers_that_still_runs_is_ended_by_the_end(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yume_shim.extensions.mcp.server.CLOSE_S", PATIENCE)  # the end waits for it to be over
+    helper = "trap '' TERM; touch begun; sleep 300"
+    servers = McpServers([McpServer("web", "http", url="http://127.0.0.1:9", headers_helper=helper)], desk.services, 1)
+    servers.start(sdk=False)
+    wait_until((tmp_path / "begun").exists, "the command")
+    with soon():
+        servers.close()
+    assert [state for state, _ in status(servers)] == ["failed"]
+    assert not [line for line in desk.logged if line.startswith("warning")]
+    desk.close()
 
 
 def test_a_redirect_is_followed_on_the_same_host_only(desk: Desk) -> None:
