@@ -13,13 +13,14 @@ from zlib import crc32
 import pytest
 
 from tests.helpers import child
-from tests.helpers.scripted_model import ModelServer, call, cut, say, think
+from tests.helpers.scripted_model import ModelServer, Refuse, call, cut, say, think
 from yume_shim.store.checkpoint import HEAD, path_of
 from yume_shim.store.layout import session_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.helpers.fake_server import Exchange
     from tests.helpers.scripted_model import Answer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the transcripts hold POSIX paths")
@@ -54,17 +55,21 @@ class Place:
     ) -> bytes:
         """Run the program; the body of its last request."""
         with ModelServer(*answers) as server:
-            config = self.home / ".yume" / "config.toml"
-            config.parent.mkdir(exist_ok=True)
-            config.write_text(
-                f'[keys]\nmine = "sk"\n\n[retry]\nretries = 0\n\n[endpoints.mine]\napi = "{self.api}"\n'
-                f'base_url = "{server.url}{BASE[self.api]}"\n',
-                "utf-8",
-            )
+            self.configure(server.url)
             ended = child.run(("--model", "mine/m1", *argv), lines or [], cwd=self.cwd, env=self.env)
             assert ended.code == 0 or not clean, ended.stderr
             assert server.left == 0
             return [request.body for request in server.requests if request.method == "POST"][-1]
+
+    def configure(self, url: str) -> None:
+        """Make the server at this address the provider."""
+        config = self.home / ".yume" / "config.toml"
+        config.parent.mkdir(exist_ok=True)
+        config.write_text(
+            f'[keys]\nmine = "sk"\n\n[retry]\nretries = 0\n\n[endpoints.mine]\napi = "{self.api}"\n'
+            f'base_url = "{url}{BASE[self.api]}"\n',
+            "utf-8",
+        )
 
     def make(self) -> None:
         """A session as it comes about: calls, failed calls, reasoning, a broken answer, odd characters."""
@@ -180,6 +185,30 @@ def test_a_history_that_must_be_repaired_goes_without(tmp_path: Path, api: str) 
         place.run("-p", "--resume", SESSION, "Once more.", answers=[answer], clean=False)
         place.asks_the_same()
         assert b"Question Y " in place.asked()
+
+
+def test_a_transcript_that_is_changed_under_a_turn_is_named(tmp_path: Path) -> None:
+    """The turn needs its messages only when the prompt is too long; by then another program has changed them."""
+    place = Place(tmp_path, "anthropic-messages")
+    place.make()
+    place.resume()
+
+    class Editor(ModelServer):
+        def _play(self, exchange: Exchange) -> bool:
+            place.transcript.write_bytes(place.transcript.read_bytes().replace(b"Question 2 ", b"Question Y "))
+            return super()._play(exchange)
+
+    with Editor([Refuse(400, message="prompt is too long: 2000 tokens > 1000 maximum")]) as server:
+        place.configure(server.url)
+        words = ("--model", "mine/m1", "-p", "--resume", SESSION, "Go on.")
+        ended = child.run(words, [], cwd=place.cwd, env=place.env)
+    assert ended.code == 1
+    assert b"Question 2 " in server.requests[0].body, "the checkpoint was not used"
+    said = ended.stdout.decode()
+    assert "another program changed the transcript" in said
+    assert "Resume the session again" in said
+    assert "defect" not in said
+    assert b"Question Y " in place.resume()
 
 
 def _with_plain_ids(body: bytes) -> bytes:

@@ -352,6 +352,7 @@ def test_an_address_without_login_and_query(api: str) -> None:
         (failure_config("acme", "base URL: bad"), "config"),
         (failure_auth("acme", "expired"), "auth.sign_in"),
         (failure_from_exception(KeyError("x"), "acme"), "internal"),
+        (failure_from_exception(StoreFailed("x"), "acme"), "internal.transcript"),
         (failure_withdrawn("acme"), "stream_interrupted.withdrawn"),
     ],
 )
@@ -646,6 +647,7 @@ def here() -> set[tuple[str, str]]:
         "stream_interrupted.withdrawn",
         "stream_interrupted.again",
         "internal",
+        "internal.transcript",
         "cancelled",
     }
     found = {("failure", id) for id in (*SERVED, *tests)} | {("start", id) for id in STARTS}

@@ -9,7 +9,7 @@ from yume_shim.engine.model_client import FAILOVER_KINDS, GaveUp, ModelClient, S
 from yume_shim.engine.requests import Requests
 from yume_shim.text.codec import dumps
 from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
-from yume_shim.types.errors import Cancelled, Failure, HostStopped, Tried
+from yume_shim.types.errors import Cancelled, Failure, HostStopped, Tried, failure_unexpected
 from yume_shim.types.events import ModelChanged, NoteAdded, Notice, RequestStarted
 from yume_shim.types.models import Usage
 from yume_shim.types.outputs import CLAUDE
@@ -172,8 +172,7 @@ class Loop:
             return LoopEnd("auth_error" if failure.kind == "auth" else "provider_error", failure=failure)
         except Exception as error:
             self._services.log("error", f"the turn failed unexpectedly: {type(error).__name__}: {error}")
-            failure = Failure("internal", f"internal error: {type(error).__name__}: {error}")
-            return LoopEnd("execution_error", failure=self._explained(failure))
+            return LoopEnd("execution_error", failure=self._explained(failure_unexpected(error)))
 
     def _explained(self, failure: Failure) -> Failure:
         """The failure with what was tried and what the user can do."""

@@ -159,6 +159,14 @@ class StoreFailed(ShimError):
     """The transcript could not be written or read."""
 
 
+def failure_unexpected(error: BaseException, provider: str = "") -> Failure:
+    """The failure of work that met an error which nothing handles: a defect of this program, or a transcript that was
+    changed under a history that is read from it only now."""
+    if isinstance(error, StoreFailed):
+        return Failure("internal", str(error), provider=provider, case="transcript")
+    return Failure("internal", f"internal error: {type(error).__name__}: {error}", provider=provider)
+
+
 class Cancelled(ShimError):
     """This work was stopped. `output` is what a tool had put out until then."""
 

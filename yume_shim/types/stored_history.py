@@ -53,7 +53,7 @@ class StoredHistory:
     def _whole(self) -> tuple[Message, ...]:
         messages = self._read()
         if len(messages) != len(self.messages) + 1:
-            raise StoreFailed("the transcript was changed while its session was going on")
+            raise StoreFailed("another program changed the transcript while its session was going on")
         return messages
 
 

@@ -12,7 +12,7 @@ import time
 
 from yume_shim.net.errors import ConnectFailed, ConnectionCut, ProtocolError, ProxyRefused, RootsUnusable, TimedOut
 from yume_shim.text.late_pattern import late_pattern
-from yume_shim.types.errors import Failure, ProviderFailed
+from yume_shim.types.errors import Failure, ProviderFailed, StoreFailed, failure_unexpected
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -180,6 +180,8 @@ def failure_from_exception(exc: BaseException, provider: str, where: str = "") -
     """The failure of a network exception, also one that an SDK wrapped. `where` is host:port."""
     if isinstance(exc, ProviderFailed):
         return exc.failure
+    if isinstance(exc, StoreFailed):  # the transcript could not be read, whatever the system's reason was
+        return failure_unexpected(exc, provider)
     cause = _root(exc)
     names = {cls.__name__ for known in (exc, cause) for cls in type(known).__mro__}
     place = where or "the provider"
@@ -203,7 +205,7 @@ def failure_from_exception(exc: BaseException, provider: str, where: str = "") -
         return _network("network", f"{place} closed the connection", provider, detail, "closed")
     if isinstance(cause, OSError) or names & {"TransportError", "APIConnectionError"}:
         return _network("network", f"{place} could not be reached ({_plain(cause)})", provider, detail)
-    return failure_internal(exc, provider)
+    return failure_unexpected(exc, provider)
 
 
 def failure_from_net(error: NetError, provider: str) -> Failure:
@@ -340,11 +342,6 @@ def failure_expired(last: Failure) -> Failure:
 def failure_cancelled(provider: str) -> Failure:
     """The request was cancelled."""
     return Failure(kind="cancelled", message="the request was stopped", provider=provider)
-
-
-def failure_internal(exc: BaseException, provider: str) -> Failure:
-    """A defect of this program."""
-    return Failure(kind="internal", message=f"internal error: {type(exc).__name__}: {exc}", provider=provider)
 
 
 def _kind_of(status: int | None, error: ErrorBody) -> ErrorKind:

@@ -195,5 +195,12 @@ FAILURES: tuple[Entry, ...] = (
         "header",
     ),
     Entry("failure", "internal", "An error of this program that it did not expect.", REPORT),
+    Entry(
+        "failure",
+        "internal",
+        "The transcript of a resumed session was changed by another program, or cannot be read any more.",
+        "Resume the session again: its transcript is read anew. Let no other program change it while it is in use",
+        "transcript",
+    ),
     Entry("failure", "cancelled", "The request was stopped.", "Send the prompt again if it should be answered"),
 )
