@@ -133,6 +133,15 @@ def test_an_interrupted_batch_stops_a_loop(tmp_path: Path) -> None:
     assert not (tmp_path / "out2.jsonl").exists()
 
 
+def test_an_interrupt_of_watch_stops_a_loop(tmp_path: Path) -> None:
+    loop = f'for i in 1 2; do {SHIM} watch --no-open; echo "code $?"; done; echo after'
+    with Terminal([], cwd=tmp_path, env=clean_environment(tmp_path), program=("bash", "-c", loop)) as terminal:
+        terminal.wait_for("Ctrl-C ends it")
+        terminal.type(CTRL_C)
+        assert terminal.end() == -signal.SIGINT
+    assert terminal.seen.count("http://") == 1
+
+
 def test_an_interrupted_program_ends_by_the_signal_at_any_time(tmp_path: Path) -> None:
     """Also before its own handlers are there, and by a second interrupt while it is stuck."""
     env = environment(tmp_path, server := ModelServer([say("x", 1), hold()]))

@@ -42,7 +42,7 @@ def entry(listeners: Sequence[Listener] = ()) -> None:
 
 def end_now(code: int) -> None:
     """End the process with this code; after Ctrl-C in a sub-command, by the signal."""
-    if code == INTERRUPTED and _attended():
+    if code == INTERRUPTED and attended():
         _end_at_once(2, None)
     os._exit(code)
 
@@ -107,7 +107,7 @@ def _end_quietly_on_interrupt() -> None:
 
 
 def _end_at_once(number: int, _frame: object) -> None:
-    if _attended():  # a shell's loop stops only if the signal itself ends the program (host/signals.py)
+    if attended():  # a shell's loop stops only if the signal itself ends the program (host/signals.py)
         import signal
 
         signal.signal(number, signal.SIG_DFL)
@@ -115,7 +115,7 @@ def _end_at_once(number: int, _frame: object) -> None:
     os._exit(INTERRUPTED)
 
 
-def _attended() -> bool:
+def attended() -> bool:
     """Has a person at a terminal asked for one answer, or started a sub-command? Otherwise the program is a host's."""
     words = sys.argv[1:]
     command = bool(words) and not words[0].startswith("-") and words[0] != "acp"

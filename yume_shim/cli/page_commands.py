@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from contextlib import suppress
 from functools import partial
 
@@ -90,18 +91,20 @@ def add_pages(
     ]
     group.add_command(click.Command("replay", callback=replay, params=params, help=REPLAY_HELP, short_help=REPLAY_HELP))
 
-    def watch(port: int, opened: bool, everywhere: bool) -> None:
+    def watch(port: int, opened: bool, everywhere: bool) -> int:
         from yume_shim.app.watch.command import run_watch
+        from yume_shim.cli.main import INTERRUPTED, attended
         from yume_shim.config.credentials import secrets_of
 
         given, folder = settings(), "" if everywhere else settings().cwd
         door = os.path.join(pages_folder(given.env), f"watch-{os.getpid()}.html")
         show = partial(open_door, door) if opened else None
         try:
-            run_watch(finder.projects(), folder, port, secrets_of(given, None), say, show)
+            number = run_watch(finder.projects(), folder, port, secrets_of(given, None), say, show)
         finally:
             with suppress(OSError):
                 os.remove(door)
+        return INTERRUPTED if number == signal.SIGINT and attended() else 0
 
     params = [
         click.Option(
