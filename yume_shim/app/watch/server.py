@@ -229,7 +229,7 @@ class WatchHandler(BaseHTTPRequestHandler):
         self._send(
             status,
             "text/plain; charset=utf-8",
-            {403: "Not for you.\n", 503: "Too many streams.\n"}.get(status, "Nothing here.\n"),
+            {403: "Not for you.\n", 405: "Only GET.\n", 503: "Too many streams.\n"}.get(status, "Nothing here.\n"),
         )
 
     def _head(self, status: int, kind: str, size: int | None) -> None:
@@ -245,14 +245,18 @@ class WatchHandler(BaseHTTPRequestHandler):
             ("Cache-Control", "no-store"),
             ("Connection", "close"),
         )
-        for name, text in headers if size is None else (*headers, ("Content-Length", str(size))):
+        if size is not None:
+            headers = (*headers, ("Content-Length", str(size)))
+        if status == 405:
+            headers = (*headers, ("Allow", "GET"))
+        for name, text in headers:
             self.send_header(name, text)
         self.end_headers()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the standard handler refuses: other methods, broken requests."""
+        """What the standard handler refuses: other methods (it calls them not implemented), broken requests."""
         self.close_connection = True
-        self._refuse(code)
+        self._refuse(405 if code == 501 else code)
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: an address holds the token."""
