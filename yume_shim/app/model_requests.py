@@ -79,11 +79,10 @@ def _endpoints(parts: ModelParts, wanted: str) -> list[Endpoint]:
     """The providers that can be used: those with an address and a key, or that need none."""
     apis, found = known_apis(), []
     try:
-        names = (parts.catalog.provider(wanted),) if wanted else parts.catalog.names()
+        name = parts.catalog.provider(wanted) if wanted else ""
     except BadInvocation as error:
         raise BadLine(error.message, code="not_found") from None
-    for name in names:
-        endpoint = parts.catalog.endpoint(name, address=False)
+    for endpoint in (parts.catalog.endpoint(name, address=False),) if name else parts.catalog.listed()[0]:
         usable = endpoint.api in apis and (endpoint.base_url or endpoint.address_by_sign_in)
         if usable and parts.keys.at(endpoint):
             found.append(endpoint)

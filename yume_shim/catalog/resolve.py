@@ -147,7 +147,19 @@ class Catalog:
         """Every model of the data file, at its vendor, and those of the config file."""
         places = [(self._provider_by_shape(name), name) for name in self._models]
         places += [self._provider_and_model(name, "") for name in self._settings.model.overrides]
-        return tuple(self.at(self.endpoint(name, address=False), model) for name, model in dict.fromkeys(places))
+        endpoints = {endpoint.name: endpoint for endpoint in self.listed()[0]}
+        return tuple(self.at(endpoints[name], model) for name, model in dict.fromkeys(places) if name in endpoints)
+
+    def listed(self) -> tuple[tuple[Endpoint, ...], tuple[BadInvocation, ...]]:
+        """All providers, for listings; those that are configured wrongly are left out, and what is wrong is told."""
+        found: list[Endpoint] = []
+        wrong: list[BadInvocation] = []
+        for name in self._rows:
+            try:
+                found.append(self.endpoint(name, address=False))
+            except BadInvocation as error:
+                wrong.append(error)
+        return tuple(found), tuple(wrong)
 
     def aliases(self) -> dict[str, str]:
         """The aliases and what they mean."""

@@ -25,7 +25,9 @@ ABILITIES = ("images", "streaming", "thinking", "tools")
 LEGEND = "+ full   ~ simulated   - silent   ! warning   x error"
 
 
-def add_models(group: click.Group, settings: Callable[[], Settings], say: Callable[[str], None]) -> None:
+def add_models(
+    group: click.Group, settings: Callable[[], Settings], say: Callable[[str], None], complain: Callable[[str], None]
+) -> None:
     """Add the command to the group of all sub-commands."""
     text = "Show known models by provider, with window, prices and state of the key."
     params: list[click.Parameter] = [
@@ -42,14 +44,16 @@ def add_models(group: click.Group, settings: Callable[[], Settings], say: Callab
         click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."),
         click.Option(["--live"], is_flag=True, help="Ask the provider which models it has (one request)."),
     ]
-    callback = _Models(settings, say).show
+    callback = _Models(settings, say, complain).show
     group.add_command(click.Command("models", callback=callback, params=params, help=text, short_help=text))
 
 
 class _Models:
-    def __init__(self, settings: Callable[[], Settings], say: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: Callable[[], Settings], say: Callable[[str], None], complain: Callable[[str], None]
+    ) -> None:
         self._load = settings
-        self._say = say
+        self._say, self._complain = say, complain
 
     def show(
         self,
@@ -60,7 +64,8 @@ class _Models:
         matrix: bool,
         as_json: bool,
         live: bool,
-    ) -> None:
+    ) -> int:
+        """The exit code: 1 if providers are left out, because they are configured wrongly."""
         settings = self._load()
         catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
         try:  # address and compat flags of the environment apply to this provider
@@ -69,12 +74,11 @@ class _Models:
             pass
         if live and not provider:
             raise BadInvocation("--live asks one provider: yume-shim models PROVIDER --live")
-        names = (catalog.provider(provider),) if provider else catalog.names()
-        endpoints = _endpoints(names, catalog)
+        endpoints, wrong = _endpoints(provider, catalog)
         if usable:
             endpoints = [end for end in endpoints if _is_usable(end, settings)]
         specs = [spec for spec in catalog.known_models() if spec.endpoint in endpoints and _fits(spec, search, needed)]
-        live_names = self._live(catalog.endpoint(names[0]), catalog, settings) if live else None
+        live_names = self._live(catalog.endpoint(catalog.provider(provider)), catalog, settings) if live else None
         if live_names is not None:
             live_names = tuple(name for name in live_names if search.lower() in name.lower())
         if as_json:
@@ -87,6 +91,9 @@ class _Models:
         else:
             filtered = bool(search or needed)
             self._say("".join(_everything(endpoints, specs, catalog, settings, filtered=filtered)))
+        for error in wrong:
+            self._complain(error.message)
+        return 1 if wrong else 0
 
     def _live(self, endpoint: Endpoint, catalog: Catalog, settings: Settings) -> tuple[str, ...]:
         from yume_shim.config.credentials import find_keys, missing_key
@@ -100,12 +107,18 @@ class _Models:
         return list_models(catalog.at(endpoint, ""), keys[0].get(cancel), settings, cancel, Log(endpoint.name))
 
 
-def _endpoints(names: tuple[str, ...], catalog: Catalog) -> list[Endpoint]:
+def _endpoints(provider: str, catalog: Catalog) -> tuple[list[Endpoint], tuple[BadInvocation, ...]]:
+    """(the providers to show, what is wrong with those that cannot be). Raises BadInvocation if there are none."""
     apis = known_apis()  # the replay provider is not one to choose
-    found = [end for end in (catalog.endpoint(name, address=False) for name in names) if end.api in apis]
+    wrong: tuple[BadInvocation, ...] = ()
+    if provider:
+        listed: tuple[Endpoint, ...] = (catalog.endpoint(catalog.provider(provider), address=False),)
+    else:
+        listed, wrong = catalog.listed()
+    found = [endpoint for endpoint in listed if endpoint.api in apis]
     if not found:
-        raise BadInvocation(f"provider '{names[0]}' has no models of its own")
-    return found
+        raise wrong[0] if wrong else BadInvocation(f"provider '{listed[0].name}' has no models of its own")
+    return found, wrong
 
 
 def _is_usable(endpoint: Endpoint, settings: Settings) -> bool:

@@ -79,6 +79,21 @@ def test_one_provider(tmp_path: Path) -> None:
     assert "  PDF input                warning    their text is sent instead" in mistral
 
 
+def test_a_bad_address_of_one_provider_hides_only_that_one(tmp_path: Path) -> None:
+    bad = {"OPENAI_BASE_URL": "htp:/x"}
+    ended = run(tmp_path, **bad)
+    assert ended.code == 1
+    assert ended.stderr.decode().startswith("yume-shim: bad base URL 'htp:/x' in $OPENAI_BASE_URL: ")
+    shown = ended.stdout.decode()
+    assert "  anthropic/claude-" in shown
+    assert "  groq  " in shown
+    assert "openai: " not in shown
+    assert "openai/gpt" not in shown
+    assert said(tmp_path, "groq", **bad).startswith("groq: ")
+    ended = run(tmp_path, "openai", **bad)
+    assert (ended.code, ended.stdout) == (2, b"")
+
+
 def test_the_json_output(tmp_path: Path) -> None:
     config = (
         '[endpoints.acme]\napi = "openai-chat"\nbase_url = "http://h/v1"\n[endpoints.acme.quirks]\nnoToolUse = true'
