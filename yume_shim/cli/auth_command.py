@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Settings
 
 
-def add_auth(group: click.Group, say: Callable[[str], None]) -> None:
+def add_auth(group: click.Group, say: Callable[[str], None], complain: Callable[[str], None]) -> None:
     """Add the command to the group of all sub-commands."""
     import click
 
@@ -34,25 +34,34 @@ def add_auth(group: click.Group, say: Callable[[str], None]) -> None:
         click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."),
     ]
 
-    def show(providers: tuple[str, ...], profile: str, as_json: bool) -> None:
+    def show(providers: tuple[str, ...], profile: str, as_json: bool) -> int:
+        """The exit code: 1 if providers are left out, because they are configured wrongly."""
         values = {"profile": profile} if profile else {}
         settings = build_settings(
             SettingSources(values, (), flat=True, env=os.environ, cwd=working_folder(), log=Log("-"))
         )
-        reports = [_report(endpoint, settings) for endpoint in _endpoints(settings, providers)]
+        endpoints, wrong = _endpoints(settings, providers)
+        reports = [_report(endpoint, settings) for endpoint in endpoints]
         say(dumps({"providers": reports}).decode() + "\n" if as_json else "".join(map(_lines, reports)))
+        for error in wrong:
+            complain(error.message)
+        return 1 if wrong else 0
 
     group.add_command(click.Command("auth", callback=show, params=params, help=text, short_help=text))
 
 
-def _endpoints(settings: Settings, providers: tuple[str, ...]) -> list[Endpoint]:
+def _endpoints(
+    settings: Settings, providers: tuple[str, ...]
+) -> tuple[tuple[Endpoint, ...], tuple[BadInvocation, ...]]:
+    """(the providers to show, what is wrong with others). Raises BadInvocation if a named one is wrong."""
     catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
     try:
         catalog.resolve(catalog.configured()[0])  # an address from the environment applies to this provider
     except BadInvocation:
         pass
-    names = [catalog.provider(name) for name in providers] if providers else catalog.names()
-    return [catalog.endpoint(name, address=False) for name in names]
+    if not providers:
+        return catalog.listed()
+    return tuple(catalog.endpoint(catalog.provider(name), address=False) for name in providers), ()
 
 
 def _report(endpoint: Endpoint, settings: Settings) -> dict[str, Any]:

@@ -92,6 +92,15 @@ def test_all_providers_without_a_name_and_a_chosen_profile(home: Path) -> None:
     assert {"google", "mistral", "azure", "compatible"} <= by_name.keys()
 
 
+def test_a_bad_address_of_one_provider_hides_only_that_one(home: Path) -> None:
+    ended = auth(home, "--json", OPENAI_BASE_URL="htp:/x")
+    assert ended.code == 1
+    assert ended.stderr.startswith(b"yume-shim: bad base URL 'htp:/x' in $OPENAI_BASE_URL: ")
+    names = {report["provider"] for report in codec.loads(ended.stdout)["providers"]}
+    assert ({"anthropic", "groq"} <= names, "openai" in names) == (True, False)
+    assert auth(home, "openai", OPENAI_BASE_URL="htp:/x").code == 2
+
+
 def test_an_unknown_provider_and_sub_commands_of_the_claude_cli(home: Path) -> None:
     ended = auth(home, "opnai")
     assert ended.code == 2
