@@ -229,8 +229,10 @@ def test_a_broken_stream_is_a_row_with_its_kind(tmp_path: Path) -> None:
     assert (code, row["error"]["kind"], row["is_error"]) == (1, "stream_interrupted", True)
 
 
-def test_a_start_that_fails_is_a_row_that_says_why(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, {"id": "a", "prompt": "Hi", "schema": {"type": "nonsense"}}, *prompts(1))
+@pytest.mark.parametrize("prompt", ["Hi", "long " * 100_000])
+def test_a_start_that_fails_is_a_row_that_says_why(tmp_path: Path, prompt: str) -> None:
+    """Also if the process has ended before it read the prompt, as it surely has if the pipe does not hold it."""
+    desk = Desk(tmp_path, {"id": "a", "prompt": prompt, "schema": {"type": "nonsense"}}, *prompts(1))
     code, _ = desk.run()
     first, second = desk.rows()
     assert (code, first["error"]["kind"], second["result"]) == (1, "start", "WORD0")

@@ -120,8 +120,12 @@ class Worker:
     def _ask(self, task: Task, turn: Turn, started: float) -> None:
         """Run the task to its end. Raises ProcessEnded, OSError."""
         process = self._process_for(task)
-        for line in _with_id(task.lines, turn.prompt):
-            process.send(line)
+        try:
+            for line in _with_id(task.lines, turn.prompt):
+                process.send(line)
+        except ProcessEnded:
+            self._listen(process, task, turn, started)  # it may have said why it does not start
+            raise
         self._listen(process, task, turn, started)
         if turn.left_running or _is_command(task):  # a command such as /model counts for what follows
             self._process = self._group = None
