@@ -90,7 +90,12 @@ def add_pages(
         click.Option(["--output", "-o"], default="", help="File to write (.html: the page)."),
     ]
     group.add_command(click.Command("replay", callback=replay, params=params, help=REPLAY_HELP, short_help=REPLAY_HELP))
+    _add_watch(group, settings, say, finder)
 
+
+def _add_watch(
+    group: click.Group, settings: Callable[[], Settings], say: Callable[[str], None], finder: SessionFinder
+) -> None:
     def watch(port: int, opened: bool, everywhere: bool) -> int:
         from yume_shim.app.watch.command import run_watch
         from yume_shim.cli.main import INTERRUPTED, attended
@@ -106,7 +111,7 @@ def add_pages(
                 os.remove(door)
         return INTERRUPTED if number == signal.SIGINT and attended() else 0
 
-    params = [
+    params: list[click.Parameter] = [
         click.Option(
             ["--port"], type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1 (default: a free one)."
         ),
