@@ -140,7 +140,7 @@ MUTANTS = (
     Mutant(
         "no limit for silence",
         "providers/http/stream.py",
-        "return self._connection.read(self._deadline.seconds(self._idle_limit))",
+        "return self._connection.read(self._deadline.seconds(limit))",
         "return self._connection.read(1000.0)",
         "hang",
         {"faults": ["silent-in-text"] * 9},

@@ -151,9 +151,9 @@ def run(
 
 
 def play(child: Child, script: Iterable[dict[str, Any]], cwd: str | os.PathLike[str] = "") -> None:
-    """Lines are sent; `!after` waits for an output line, `!file` for a file in `cwd`, `!signal` sends one, `!raw` sends
-    text as it is, `!eof` ends the input, `!sleep_ms` pauses. `{REQUEST_ID}` in a line is the request id of the line
-    last waited for."""
+    """Lines are sent; `!after` waits for an output line, `!file` for a file in `cwd`, `!written` for its content,
+    `!signal` sends one, `!raw` sends text as it is, `!eof` ends the input, `!sleep_ms` pauses. `{REQUEST_ID}` in a line
+    is the request id of the line last waited for."""
     last: dict[str, Any] = {}
     for step in script:
         match step:
@@ -163,6 +163,8 @@ def play(child: Child, script: Iterable[dict[str, Any]], cwd: str | os.PathLike[
                 last = child.wait_for(*names)
             case {"!file": name}:
                 wait_until(partial(os.path.exists, os.path.join(cwd, name)), f"the file {name}")
+            case {"!written": name}:
+                wait_until(partial(_has_content, os.path.join(cwd, name)), f"the content of the file {name}")
             case {"!signal": name}:
                 child.signal(name)
             case {"!raw": text}:
@@ -182,6 +184,10 @@ def clean_environment(home: str | os.PathLike[str], **more: str) -> dict[str, st
     own = {"HOME": home, "USERPROFILE": home, "CLAUDE_CONFIG_DIR": os.path.join(home, ".claude"), "TZ": "UTC"}
     own |= {"LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": home, "TEMP": home, "TMP": home}
     return kept | own | more
+
+
+def _has_content(path: str) -> bool:
+    return os.path.exists(path) and os.path.getsize(path) > 0
 
 
 def names_of(line: Mapping[str, Any]) -> set[str]:
