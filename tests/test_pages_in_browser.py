@@ -123,6 +123,7 @@ def test_search_filters_and_keys(page: Browser, tmp_path: Path) -> None:
     assert page.run("return document.querySelectorAll('#session details:not([open])').length") == 0
     page.press("c")
     assert page.run("return document.querySelectorAll('#session details[open]').length") == 0
+    page.run("scrollTo(0, 0)")
     page.press("j", "j", "j")
     page.wait("document.querySelector('.side .here .n')?.textContent === '3'")
     page.press("k")
@@ -140,7 +141,7 @@ def test_search_filters_and_keys(page: Browser, tmp_path: Path) -> None:
     page.click("#singles")
     before = page.run("return getComputedStyle(document.body).backgroundColor")
     page.press("t")
-    assert page.run("return getComputedStyle(document.body).backgroundColor") != before
+    page.wait(f"getComputedStyle(document.body).backgroundColor !== {before!r}")
     page.run("location.hash = '#t40-4'")
     page.wait("document.getElementById('t40-4').open")
     # the contents list what is in the turn that is being read, and an opened card is in the address

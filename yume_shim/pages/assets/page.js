@@ -210,8 +210,10 @@
       if (isIntersecting && !decorated.has(target)) { decorated.add(target); decorate(target); }
     }
   }, { rootMargin: "300px" });
+  const read = new Set();
   const reading = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) if (isIntersecting) mark(target.id);
+    for (const { target, isIntersecting } of entries) isIntersecting ? read.add(target) : read.delete(target);
+    mark([...read].sort((a, b) => a.compareDocumentPosition(b) & 4 ? -1 : 1).at(-1)?.id);  // the last of them
   }, { rootMargin: "-10% 0px -80% 0px" });
   addEventListener("scrollend", () => {  // at the end of the page its last turn is read, however low it stands
     if (innerHeight + scrollY < root.scrollHeight - 4 || !scrollY) return;
@@ -245,13 +247,17 @@
   if (location.hash) reveal();
 
   // ---- keyboard
+  let goal = null;  // the turn that a key last went to: it moves when turns above it are drawn and get their true height
   function turnBy(step) {
     const turns = [...main.querySelectorAll(":scope > .turn:not([hidden])")];
     if (!turns.length) return;
     const line = 130;
-    let at = turns.findLastIndex((turn) => turn.getBoundingClientRect().top <= line);
-    at = Math.min(Math.max(at + step, 0), turns.length - 1);
-    turns[at].scrollIntoView();
+    let at = goal && Math.abs(goal.getBoundingClientRect().top) < innerHeight / 2 ? turns.indexOf(goal) : -1;
+    if (at < 0) at = turns.findLastIndex((turn) => turn.getBoundingClientRect().top <= line);
+    goal = turns[Math.min(Math.max(at + step, 0), turns.length - 1)];
+    const show = () => { goal.scrollIntoView(); mark(goal.id); };
+    show();
+    requestAnimationFrame(() => requestAnimationFrame(show));
   }
   const keys = {
     "/": () => $("find").focus(), n: () => go(1), N: () => go(-1), j: () => turnBy(1), k: () => turnBy(-1),
